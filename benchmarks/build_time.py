@@ -77,7 +77,7 @@ def measure_build(
     """Return the rows of the build benchmark."""
     rows = {name: _row(name) for name in BUILD_ROWS}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(rounds + 1):  # round 0 warms the file caches and is not counted
+        for number in range(rounds + 1):  # round 0 warms the file caches; its times are discarded
             progress(f"builds: round {number} of {rounds}")
             for interpreter in interpreters:
                 for kernel in _KERNELS:

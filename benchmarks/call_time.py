@@ -20,7 +20,7 @@ class TimedRow(Protocol):
 
     @property
     def name(self) -> str:
-        """Stable key, by which workers find the row."""
+        """Stable key of the row, which identifies it in requests to workers."""
 
     @property
     def label(self) -> str:
@@ -29,7 +29,7 @@ class TimedRow(Protocol):
 
 @dataclass(frozen=True)
 class Effort:
-    """Duration of a measurement."""
+    """Durations of the bursts of a measurement."""
 
     rounds: int
     burst_ns: int  # duration of one burst
@@ -70,7 +70,7 @@ def measure_calls(
 
 
 def _measure_once(row: Row, name: str, worker: WorkerProcess | Unavailable, effort: Effort) -> None:
-    """Add the times of one request to the row's cell."""
+    """Add the times in one answer of a worker to the cell of the row."""
     cell = row.cells.setdefault(name, Samples([]))
     if isinstance(cell, Unavailable):
         return

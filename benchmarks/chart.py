@@ -9,12 +9,13 @@ from html import escape
 from results import FLOOR, INCUMBENT, OURS, Row
 
 WIDTH = 960
-LEFT = 250  # x of the bars' left end; labels are left of it
-RIGHT = 260  # width reserved for the numbers right of the longest bar
+LEFT = 250  # x coordinate of the left end of all bars; labels are left of it
+RIGHT = 260  # width reserved for the numbers at the right of the longest bar
 TOP = 64
 LINE_HEIGHT = 26
 BAR_HEIGHT = 16
-LONGEST_RATIO = 1.25  # longer bars are clipped; the number beside them is exact
+# Largest ratio that a bar shows; longer bars are clipped, their numbers are exact.
+LONGEST_RATIO = 1.25
 
 TITLE = "Time relative to apache-tvm-ffi (minimum of all rounds; shorter is better)"
 

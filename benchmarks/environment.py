@@ -30,7 +30,8 @@ from scratch_environment import (  # noqa: E402  (needs the path appended above)
     without_search_paths,
 )
 
-COMPANIONS = ("numpy", "torch")  # installed beside the incumbent, at the versions of this run
+# Packages to install beside the incumbent, at the versions of this environment.
+COMPANIONS = ("numpy", "torch")
 
 
 @dataclass(frozen=True)

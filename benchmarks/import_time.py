@@ -26,7 +26,7 @@ def measure_import(
         "": Row("import", "import tvm_ffi", "ms"),
         _HIDE_TORCH: Row("import_without_torch", "import tvm_ffi, torch hidden", "ms"),
     }
-    for number in range(rounds + 1):  # round 0 warms the file caches and is not counted
+    for number in range(rounds + 1):  # round 0 warms the file caches; its times are discarded
         progress(f"import: round {number} of {rounds}")
         for interpreter in interpreters:
             for prefix, row in rows.items():

@@ -17,7 +17,7 @@ from results import FLOOR, OURS, Row, Samples, Unavailable
 from scratch_environment import SetupError
 
 _COUNTS = (1, 100, 10_000)
-_LOOKUPS = 100  # functions looked up per sample, spread over the library
+_LOOKUPS = 100  # number of functions looked up per sample, spread over the library
 
 # Measures the libraries sequentially, the first one as a warm-up, and prints for each the
 # nanoseconds of loading and the mean nanoseconds per lookup.
@@ -102,7 +102,7 @@ def measure_load(
 def _measure_once(
     rows: Sequence[Row], name: str, interpreter: Interpreter, program: str, libraries: list[Path]
 ) -> None:
-    """Add one sample to each row's cell."""
+    """Add one sample of this implementation to each row."""
     cells = [row.cells.setdefault(name, Samples([])) for row in rows]
     if isinstance(cells[0], Unavailable):
         return

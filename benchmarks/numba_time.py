@@ -20,7 +20,7 @@ NUMBA_ROWS = ("numba_body", "numba_call")
 def measure_numba(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the Numba kernel rows."""
+    """Return the rows of Numba kernels: body time and call time."""
     body = Row("numba_body", "Numba kernel body", "us")
     call = Row("numba_call", "Numba kernel(3 x NumPy array)", "ns")
     progress("Numba kernels")

@@ -16,7 +16,7 @@ VALUE_WIDTH = 15
 _STATES = {True: "met", False: "MISSED", None: "not measured"}
 
 
-# ---- Text -----------------------------------------------------------------------------------
+# ---- Report as text -------------------------------------------------------------------------
 
 
 def format_report(
@@ -111,7 +111,7 @@ def format_reasons(rows: Sequence[Row]) -> str:
     return "\n".join(["not available", *lines]) if lines else ""
 
 
-# ---- JSON -----------------------------------------------------------------------------------
+# ---- Report as JSON -------------------------------------------------------------------------
 
 
 def to_json(

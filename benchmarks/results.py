@@ -31,7 +31,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """The reason for a missing value."""
+    """The reason why a value is missing."""
 
     reason: str
 

@@ -56,7 +56,7 @@ Workers = dict[str, Union[WorkerProcess, Unavailable]]
 
 FULL_EFFORT = Effort(rounds=15, burst_ns=4_000_000, bursts=3)
 QUICK_EFFORT = Effort(rounds=3, burst_ns=1_000_000, bursts=2)
-IMPORT_ROUNDS_SHARE = 3  # call rounds per round of imports or builds, which take much longer
+IMPORT_ROUNDS_SHARE = 3  # number of call rounds per round of imports or builds, which take longer
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -179,7 +179,7 @@ def ask_versions(workers: Workers) -> dict[str, dict[str, str]]:
 
 
 def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the C++ API rows."""
+    """Return the measured rows of the C++ API."""
     chosen = [row for row in CPP_ROWS if fnmatch.fnmatch(row.name, pattern)]
     if not chosen:
         return []

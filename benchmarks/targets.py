@@ -26,11 +26,11 @@ class Target:
     reference: str
     """`INCUMBENT`, `FLOOR`: that implementation in the same row.  `EMPTY_FUNCTION`: our value in
     that row.  `ABSOLUTE`: `limit` is a value in the unit of the row."""
-    limit: float  # the largest value of ours that meets the target
+    limit: float  # our largest value that meets the target
 
 
-FLOOR_LIMIT = 1.25  # call rows whose floor does the same work
-STATEMENT_FLOOR_LIMIT = 1.5  # statement rows that have a floor
+FLOOR_LIMIT = 1.25  # limit of call rows whose floor does the same work
+STATEMENT_FLOOR_LIMIT = 1.5  # limit of statement rows that have a floor
 WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION)
 # Ours walks the object generically, with hooks, cycles and nested objects; the floor compares one
 # int.  No target against the floor.
@@ -43,7 +43,7 @@ FIND_LIMIT = 1.15
 
 # Our C++ API is not slower than the incumbent's; 5% is the noise between two equal programs.
 CPP_LIMIT = 1.05
-# Rows of a few clock cycles, where the alignment of the loop makes a difference of one cycle.
+# Rows of a few clock cycles; the alignment of their loop makes a difference of one cycle.
 CPP_CYCLE_LIMIT = 1.5
 CPP_CYCLE_ROWS = (
     "cpp_array_iterate",

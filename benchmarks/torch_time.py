@@ -21,7 +21,7 @@ TORCH_ROWS = ("torch_eager", "torch_compiled")
 def measure_torch(
     interpreter: Interpreter, rounds: int, burst_ns: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the torch rows."""
+    """Return the rows of calls with torch tensors, eager and compiled."""
     rows = [
         Row("torch_eager", "torch call, adapter loaded", "ns"),
         Row("torch_compiled", "call in a compiled torch program", "ns"),

@@ -20,7 +20,7 @@ from tvm_ffi import cpp
 
 SOURCE = "void touch(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {}"
 SIGNATURE = "touch(x: float32[n], y: out float32[n], factor: float = 2.0)"
-CALLS = 20  # per compiled program, so that the fixed cost of a program is small per call
+CALLS = 20  # number of calls per compiled program; many, so that its fixed cost is small per call
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ XLA_ROWS = ("xla_call",)
 def measure_xla(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the XLA row."""
+    """Return the row of calls in a compiled JAX program (XLA)."""
     row = Row("xla_call", "call in a compiled JAX program", "ns")
     progress("XLA")
     row.cells = {INCUMBENT: Unavailable("jax-tvm-ffi is not installed")}

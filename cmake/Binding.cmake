@@ -6,7 +6,7 @@ find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy
 
 set(TVM_FFI_PYTHON_ROOT ${PROJECT_SOURCE_DIR}/src)
 set(TVM_FFI_BINDING_ROOT ${TVM_FFI_PYTHON_ROOT}/tvm_ffi/_binding)
-# Sorted by compile time, longest first.
+# The folders are sorted by compile time, and the slowest is first.
 set(TVM_FFI_BINDING_FOLDERS tensor call object values types containers convert)
 file(GLOB_RECURSE TVM_FFI_BINDING_DECLARATIONS CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/*.pxd)
 
@@ -42,13 +42,13 @@ function(tvm_ffi_add_binding_module folder)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/binding/${folder}
     C_VISIBILITY_PRESET hidden
     INSTALL_RPATH $ORIGIN/../../lib)
-  # Not -O3, which unrolls and vectorizes loops for long arrays; ours run over a few dimensions or
-  # arguments.
+  # The option is not -O3, which unrolls and vectorizes loops for long arrays, because the loops of
+  # the binding run over a few dimensions or arguments.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   # These warnings are errors by default in newer compilers.
   target_compile_options(${target} PRIVATE -Werror=incompatible-pointer-types
     -Werror=int-conversion -Werror=implicit-function-declaration)
-  # The API of NumPy 1.22, so that the binary runs with NumPy 1.22 and later, including 2.
+  # Use the API of NumPy 1.22, so that the binary runs with NumPy 1.22 and later, including 2.
   target_compile_definitions(${target} PRIVATE
     NPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION NPY_TARGET_VERSION=NPY_1_22_API_VERSION)
   target_include_directories(${target} SYSTEM PRIVATE ${Python_NumPy_INCLUDE_DIRS})

@@ -44,5 +44,5 @@ export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
-    PATTERN "*.py" EXCLUDE)  # only the binding needs them, and these sources do not build it
+    PATTERN "*.py" EXCLUDE)  # only the build of the binding runs these scripts
 endif()

@@ -16,7 +16,7 @@ _FETCHED = re.compile(r"__Pyx_GetException\(&\w+, &\w+, &(\w+)\)")
 
 
 def allow_missing_tracebacks(code: str) -> str:
-    """Return the code with a NULL check for each release of a traceback variable."""
+    """Return Cython's C code with a NULL check for each release of a traceback variable."""
     return "\n}\n".join(map(_function_with_checks, code.split("\n}\n")))
 
 

@@ -40,7 +40,8 @@ endfunction()
 
 # tvm_ffi_install(TARGET [DESTINATION DIR])
 #
-# Install the library TARGET into DIR below the prefix, which is the package in a wheel.
+# Install the library TARGET into the folder DIR of the installation prefix.  In a wheel, the prefix
+# is the folder of the Python package.
 function(tvm_ffi_install target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION" "")
   if(NOT arg_DESTINATION)

@@ -131,11 +131,11 @@ def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
     return found
 
 
-# ---- The list on the page ------------------------------------------------------------------------
+# ---- The list in docs/design/architecture.md -----------------------------------------------------
 
 
 def without_upward(graph: Mapping[str, set[str]]) -> Graph:
-    """Return the graph without the allowed imports of higher layers."""
+    """Return the import graph without the allowed imports from a lower into a higher layer."""
     return {
         module: {name for name in names if (module, name) not in UPWARD}
         for module, names in graph.items()

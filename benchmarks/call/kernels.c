@@ -51,7 +51,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_apply(void* handle, const TVMFFIAny* args, int3
   return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
 }
 
-/* Fail with a ValueError. */
+/* Raise a ValueError. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_raise_error(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   (void)handle, (void)args, (void)num_args, (void)result;

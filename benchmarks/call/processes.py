@@ -15,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
-START_TIMEOUT_S = 120.0  # importing an array framework from a cold disk is slow
+# A long limit, because importing an array framework from a cold disk is slow.
+START_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 60.0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EMPTY_FUNCTION = "empty_function"
-BUILTIN_FUNCTION = "noop_builtin"  # the floor's no-op as a built-in function of its module
+BUILTIN_FUNCTION = "noop_builtin"  # row of the floor's no-op, called as a built-in function
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class CallRow:
     names: tuple[str, ...] = ()
     """Names of the last arguments, which are passed as keyword arguments."""
     floor: str | None = None
-    """The floor's function for this signature; None: it has the row's name."""
+    """Name of the floor's function; None if it is the name of the row."""
     keeps_gil: bool = False
-    """True if the call keeps the GIL instead of following the default policy."""
+    """True if the call keeps the GIL; otherwise the default policy applies."""
     among_arrays: bool = False
     """True if the measuring process has NumPy and torch loaded."""
 

@@ -20,9 +20,9 @@ from python_api.rows import StatementRow
 from call.rows import CallRow
 from call.timing import Prepared
 
-INT_VALUE = 1_000_003  # larger than CPython's cached small ints
-SHORT_STR = "abcdef"  # stored inside the TVMFFIAny
-LONG_STR = "0123456789abcdef" * 4  # stored in a heap object
+INT_VALUE = 1_000_003  # an int that CPython does not cache
+SHORT_STR = "abcdef"  # a str that is stored inside the TVMFFIAny
+LONG_STR = "0123456789abcdef" * 4  # a str that is stored in a heap object
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _loaded_versions(*names: str) -> dict[str, str]:
 
 
 class SetUps:
-    """Cache of executed set-ups.
+    """Cache of the names that executed set-ups define.
 
     Rows with the same set-up share one execution, because a set-up may register a type.
     """
@@ -149,7 +149,8 @@ class PackageSubject:
         """Return the callable and arguments of a row."""
         if row.kernel is None:
             return PreparedCall(empty_function, ())
-        # A separate wrapper per row: the GIL policy is an attribute of the wrapper.
+        # Use one wrapper per row, because the GIL policy is an attribute of the wrapper.
+
         function = self._module.get_function(row.kernel)
         if row.keeps_gil:
             function.release_gil = False

@@ -70,9 +70,10 @@ class Timer:
         """
         if self._count == 0:
             self._count = self._calibrate(burst_ns)
-        self._run(self._count // 10 + 1)  # warm up: the process was idle during other measurements
+        # Warm up, because the process was idle during other measurements.
+        self._run(self._count // 10 + 1)
         times = [self._run(self._count) / self._count for _ in range(bursts)]
-        gc.collect()  # automatic collection is off; leave no garbage to the next row
+        gc.collect()  # collect now, because automatic collection is off
         return times
 
     def _run(self, count: int) -> int:

@@ -14,7 +14,7 @@ TENSOR_KINDS = ("tensor", "numpy", "torch")
 
 
 class WrongResultError(Exception):
-    """The implementation computed a result other than the row's expected one."""
+    """Error: the result of an implementation differs from the expected result of the row."""
 
 
 def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
@@ -42,12 +42,12 @@ def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
 def verify_statement(row: StatementRow, names: dict[str, Any]) -> None:
     """Evaluate the row's check; raise `WrongResultError` if it is false."""
     if not eval(row.check, dict(names)):
-        raise WrongResultError(f"check failed: {row.check}")
+        raise WrongResultError(f"the check of the row is false: {row.check}")
 
 
 def _expect(actual: Any, expected: Any) -> None:
     if actual != expected:
-        raise WrongResultError(f"expected {expected!r}, got {actual!r}")
+        raise WrongResultError(f"expected the result {expected!r}, got {actual!r}")
 
 
 def _verify_error(prepared: PreparedCall) -> None:
@@ -56,12 +56,12 @@ def _verify_error(prepared: PreparedCall) -> None:
     except ValueError as error:
         _expect(str(error), "the benchmark asked for this error")
     else:
-        raise WrongResultError("expected a ValueError, got none")
+        raise WrongResultError("expected that the call raises a ValueError, but it returned")
 
 
 def _verify_echo(subject: Subject, kind: str, result: Any, argument: Any) -> None:
     if type(result) is not type(argument) and not isinstance(result, type(argument)):
-        raise WrongResultError(f"expected {type(argument)}, got {type(result)}")
+        raise WrongResultError(f"expected a result of type {type(argument)}, got {type(result)}")
     if kind in TENSOR_KINDS:
         _expect(subject.count_expected_tensors(kind, (result, result, result)), 3)
     else:

@@ -31,7 +31,7 @@ ROWS = {row.name: row for row in PYTHON_ROWS}
 
 
 class Worker:
-    """Timer of one subject's rows; caches the prepared rows."""
+    """Timer of the rows of one subject; it caches the prepared rows."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -47,7 +47,7 @@ class Worker:
         if row.name not in self._timers:
             prepared = self._prepare_call(row) if isinstance(row, CallRow) else self._execute(row)
             gc.collect()
-            gc.freeze()  # the collections after each measurement skip these objects
+            gc.freeze()  # garbage collections after a measurement skip these objects
             self._timers[row.name] = Timer(prepared)
         return {"ns": self._timers[row.name].measure(request["burst_ns"], request["bursts"])}
 
@@ -100,7 +100,8 @@ def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> Non
     """Answer requests until the parent closes the pipe."""
     try:
         worker = Worker(create_subject(options))
-    except Exception as error:  # the parent reports it as the reason
+    # The parent reports the exception as the reason for the missing value.
+    except Exception as error:
         print(json.dumps({"unavailable": describe(error)}), file=answers)
         return
     print(json.dumps(worker.answer({"versions": True})), file=answers)
@@ -113,7 +114,7 @@ def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> Non
 
 
 def main() -> None:
-    """Run the worker."""
+    """Run the worker process: read the options, then answer requests."""
     parser = argparse.ArgumentParser(description="Worker of the call benchmark.")
     parser.add_argument("--kernels", type=Path, required=True)
     parser.add_argument("--floor", type=Path, help="floor extension; default: the tvm_ffi package")

@@ -27,7 +27,7 @@ using tvm::ffi::String;
 constexpr int64_t kElements = 1000;
 constexpr int64_t kElementSum = kElements * (kElements - 1) / 2;
 
-// ---- Sequences --------------------------------------------------------------------------------
+// ---- Sequences (Array and List) ---------------------------------------------------------------
 
 template <typename Sequence>
 Sequence MakeNumbers() {
@@ -86,7 +86,7 @@ inline int64_t MakeShape(int64_t repeats) {
   return sum;
 }
 
-// ---- Tables -----------------------------------------------------------------------------------
+// ---- Tables (Map and Dict) --------------------------------------------------------------------
 
 template <typename Key>
 Key MakeKey(int64_t i);

@@ -271,7 +271,7 @@ int64_t MakeLongString(int64_t repeats) {
   return MakeString("a text of forty bytes, which needs memory", 40, repeats);
 }
 
-// ---- Sequences --------------------------------------------------------------------------------
+// ---- Sequences (Array and List) ---------------------------------------------------------------
 
 constexpr int64_t kElements = 1000;
 constexpr int64_t kElementSum = kElements * (kElements - 1) / 2;

@@ -20,7 +20,7 @@ struct Row {
   int64_t operations;  // per repeat
   int64_t expected;    // the result of one repeat
   int64_t (*run)(int64_t repeats);
-  int64_t repeats;  // per burst; 0 until the row is checked and calibrated
+  int64_t repeats;  // number of repeats per burst; 0 until the row is calibrated
 };
 
 // Makes the compiler assume that the value is read and changed.

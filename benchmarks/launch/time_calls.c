@@ -11,7 +11,7 @@
 
 enum { CALLS = 100000 };
 
-void fake_driver_reset(void); /* deletes the recorded calls */
+void fake_driver_reset(void); /* the fake driver deletes its recorded calls */
 
 int __tvm_ffi_scale(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 int __tvm_ffi_by_hand(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);

@@ -184,7 +184,8 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "loads(dumps(tensor, 5))",
         f"{_PICKLE}; tensor = tvm_ffi.from_dlpack(content)",
         "(numpy.from_dlpack(loads(dumps(tensor, 5))) == content).all()",
-        f"{_PICKLE}; tensor = content",  # the floor pickles the NumPy array: the same bytes
+        # The floor pickles the NumPy array, which has the same bytes.
+        f"{_PICKLE}; tensor = content",
         among_arrays=True,
     ),
 )

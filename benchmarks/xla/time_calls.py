@@ -19,7 +19,7 @@ import numpy as np
 import tvm_ffi
 from tvm_ffi.interop.jax import call_tvm_ffi
 
-CALLS = 200  # per program; the argument of a call is the result of the previous one
+CALLS = 200  # number of calls per program; each call takes the result of the previous call
 OUT = jax.ShapeDtypeStruct((4,), np.float32)
 
 Call = Callable[[Any], Any]

@@ -127,7 +127,7 @@ static void any_destroy(TVMFFIAny* any, bool IS_OWNING_ANY) {
   if (IS_OWNING_ANY && any->type_index >= kTVMFFIStaticObjectBegin) {
     TVMFFIObjectDecRef(any->v_obj);
   }
-  *any = any_none(); /* so that destroying the Any again has no effect */
+  *any = any_none(); /* the Any is None now, so destroying it again has no effect */
 }
 /* [Any_AnyView.Destroy.end] */
 
@@ -135,7 +135,7 @@ static void any_destroy(TVMFFIAny* any, bool IS_OWNING_ANY) {
 static int any_get_int(const TVMFFIAny* any, int64_t* out) {
   switch (any->type_index) {
     case kTVMFFIInt:
-    case kTVMFFIBool: /* a bool converts to 0 or 1 */
+    case kTVMFFIBool: /* a bool converts to the float 0 or 1 */
       *out = any->v_int64;
       return 0;
     default:
@@ -250,15 +250,16 @@ static void* first_element(const DLTensor* tensor) {
  * from   consumed, even if the call fails.
  * out    receives an owned Tensor, which calls from->deleter when it is destroyed. */
 static int tensor_from_dlpack(DLManagedTensorVersioned* from, TVMFFIObjectHandle* out) {
-  int32_t require_alignment = 0; /* in bytes; 0 accepts any alignment */
+  int32_t require_alignment = 0; /* alignment in bytes; 0 accepts any alignment */
   int32_t require_contiguous = 0;
   int code = -1;
-  if (from->version.major != DLPACK_MAJOR_VERSION) { /* other fields than the deleter are unknown */
+  /* Only the field `deleter` is known in tensors of another major version. */
+  if (from->version.major != DLPACK_MAJOR_VERSION) {
     TVMFFIErrorSetRaisedFromCStr("ValueError", "tensor of an unknown major version of DLPack");
   } else {
     code = TVMFFITensorFromDLPackVersioned(from, require_alignment, require_contiguous, out);
   }
-  if (code != 0 && from->deleter != NULL) from->deleter(from); /* it was not consumed */
+  if (code != 0 && from->deleter != NULL) from->deleter(from); /* the call has not consumed it */
   return code;
 }
 /* [Tensor_FromDLPack.end] */
@@ -275,7 +276,7 @@ static int tensor_alloc(const int64_t* shape, int32_t ndim, TVMFFIObjectHandle* 
   prototype.dtype.code = kDLFloat;
   prototype.dtype.bits = 32;
   prototype.dtype.lanes = 1;
-  prototype.shape = (int64_t*)shape; /* only read; the struct lacks const */
+  prototype.shape = (int64_t*)shape; /* the shape is only read, but the struct has no const */
   prototype.strides = NULL;          /* ignored */
   prototype.byte_offset = 0;
   return TVMFFIEnvTensorAlloc(&prototype, out);
@@ -313,7 +314,7 @@ static int function_create_scale(double factor, TVMFFIObjectHandle* out) {
   if (self == NULL) return raise_out_of_memory();
   *self = factor;
   int code = TVMFFIFunctionCreate(self, scale_call, free, out);
-  if (code != 0) free(self); /* the failed call has not consumed it */
+  if (code != 0) free(self); /* a failed call has not consumed the closure */
   return code;
 }
 
@@ -321,7 +322,7 @@ static int function_create_scale(double factor, TVMFFIObjectHandle* out) {
  * borrowed and the result is owned, so TVMFFIAnyViewToOwnedAny adds a reference or copies a raw
  * string. */
 static int identity_call(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
-  (void)handle; /* the function object, as the function has no closure */
+  (void)handle; /* the function object itself, because there is no closure */
   if (num_args != 1) {
     TVMFFIErrorSetRaisedFromCStr("TypeError", "identity(value) takes exactly 1 argument");
     return -1;
@@ -357,7 +358,7 @@ static int function_set_global(const char* name, TVMFFIObjectHandle function) {
 /* Call the function scale(value).  The callee borrows the arguments; the caller owns the result. */
 static int function_call_scale(TVMFFIObjectHandle scale, int64_t value, double* out) {
   TVMFFIAny args[] = {any_from_int(value)};
-  TVMFFIAny result = any_none(); /* must not be an object, as the callee overwrites it */
+  TVMFFIAny result = any_none(); /* None, not an object, because the callee overwrites the result */
   if (TVMFFIFunctionCall(scale, args, 1, &result) != 0) return -1; /* the error stays pending */
   int code = any_get_float(&result, out);
   any_destroy(&result, true);
@@ -579,9 +580,9 @@ static void demo_any_of_numbers(void) {
   double number = 0;
   CHECK(any_get_int(&seven, &integer) == 0 && integer == 7);
   CHECK(any_get_float(&half, &number) == 0 && number == 0.5);
-  CHECK(any_get_float(&seven, &number) == 0 && number == 7.0); /* int converts to float, */
-  CHECK(failed_with(any_get_int(&half, &integer), "TypeError", /* float does not convert to int */
-                    "expected `int`, got `float`"));
+  /* An int converts to a float, but a float does not convert to an int. */
+  CHECK(any_get_float(&seven, &number) == 0 && number == 7.0);
+  CHECK(failed_with(any_get_int(&half, &integer), "TypeError", "expected `int`, got `float`"));
 
   any_destroy(&seven, true);
   CHECK(seven.type_index == kTVMFFINone && seven.v_int64 == 0);
@@ -614,7 +615,8 @@ static void demo_object_ownership(void) {
   TVMFFIAny owned = any_from_object(object, true), view = any_from_object(object, false);
 
   CHECK(object_move_from_any(&owned, true, &moved) == 0 && moved == object);
-  CHECK(owned.type_index == kTVMFFINone && strong_count(object) == 2); /* moved: count unchanged */
+  /* The reference was moved, so the number of references is unchanged. */
+  CHECK(owned.type_index == kTVMFFINone && strong_count(object) == 2);
   CHECK(object_move_from_any(&view, false, &shared) == 0 && shared == object);
   CHECK(view.v_obj == object && strong_count(object) == 3);
   CHECK(failed_with(object_move_from_any(&owned, true, &moved), "TypeError",
@@ -738,7 +740,7 @@ static void demo_tensor_alloc_with_own_allocator(void) {
 }
 
 static void demo_tensor_alloc_built_in(void) {
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* no allocator was set */
+  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* the thread has no allocator */
   int64_t shape[] = {4, 5};
   TVMFFIObjectHandle tensor = NULL;
   CHECK(tensor_alloc(shape, 2, &tensor) == 0);
@@ -746,7 +748,7 @@ static void demo_tensor_alloc_built_in(void) {
 
   const DLTensor* dltensor = tensor_borrow_dltensor(tensor);
   CHECK(dltensor->strides[0] == 5 && dltensor->strides[1] == 1);
-  memset(first_element(dltensor), 0, 20 * sizeof(float)); /* the new tensor is writable */
+  memset(first_element(dltensor), 0, 20 * sizeof(float)); /* the allocated tensor is writable */
   object_release(tensor);
 }
 

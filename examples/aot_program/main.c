@@ -81,7 +81,7 @@ static void call_by_name(DLTensor* y) {
   if (TVMFFIFunctionCall(sum.v_obj, &arg, 1, &result) != 0) stop("sum");
   printf("system_lib  sum = %g\n", result.v_float64);
 
-  arg.type_index = kTVMFFIInt; /* an int instead of a tensor, which the kernel refuses */
+  arg.type_index = kTVMFFIInt; /* the kernel refuses an int in place of a tensor */
   arg.v_int64 = 1;
   if (TVMFFIFunctionCall(sum.v_obj, &arg, 1, &result) != 0) print_error("error     ");
   TVMFFIObjectDecRef(sum.v_obj);

@@ -36,7 +36,7 @@ void Scale(ffi::TensorView x, float factor, ffi::TensorView y) {
   TVM_FFI_CHECK_EQ(y.size(0), size, ValueError) << "`x` and `y` must have one length";
   TVM_FFI_CHECK_EQ(y.device().device_id, device.device_id, ValueError)
       << "`x` and `y` must be on one device";
-  if (size == 0) return;  // CUDA refuses a launch without blocks
+  if (size == 0) return;  // return early, because CUDA refuses a launch without blocks
 
   // The kernel object can be used on all devices; it is launched on the current device.
   ffi::CUDADeviceGuard guard(device.device_id);
@@ -45,7 +45,8 @@ void Scale(ffi::TensorView x, float factor, ffi::TensorView y) {
       static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
   constexpr unsigned kThreads = 256;
   unsigned blocks = static_cast<unsigned>((size + kThreads - 1) / kThreads);
-  void* args[] = {&from, &factor, &to, &size};  // in the order of the parameters of scale_f32
+  // The addresses of the arguments, in the order of the parameters of scale_f32.
+  void* args[] = {&from, &factor, &to, &size};
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
       kernel.Launch(args, ffi::dim3(blocks), ffi::dim3(kThreads), stream));
 }

@@ -39,7 +39,7 @@ void AddOne(ffi::TensorView x, ffi::TensorView y) {
   TVM_FFI_CHECK_EQ(y.size(0), size, ValueError) << "`x` and `y` must have one length";
   TVM_FFI_CHECK_EQ(y.device().device_id, device.device_id, ValueError)
       << "`x` and `y` must be on one device";
-  if (size == 0) return;  // CUDA refuses a launch without blocks
+  if (size == 0) return;  // return early, because CUDA refuses a launch without blocks
 
   ffi::CUDADeviceGuard guard(device.device_id);
   // The stream is borrowed from the caller.  For PyTorch tensors it is PyTorch's current stream.
@@ -48,7 +48,7 @@ void AddOne(ffi::TensorView x, ffi::TensorView y) {
   constexpr int kThreads = 256;
   AddOneKernel<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       from, to, size);
-  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // checks the launch, does not wait for the kernel
+  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // checks the launch, without waiting for its end
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ def load(kind: str, data: bytes) -> tvm_ffi.Module:
 
 
 def main(path: str) -> None:
-    """Create modules of both kinds, import one into the other, serialize and load both."""
+    """Create two modules of different kinds, import one into the other, serialize and load both."""
     library = tvm_ffi.load_module(path)
     polynomial = library.new_polynomial([1, 2, 3])
     print("kind    ", polynomial.kind, polynomial.get_property_mask())

@@ -9,7 +9,7 @@ from tvm_ffi.module import CustomModule
 
 
 class Labels(CustomModule, kind="example.labels"):
-    """Module with one function: ``label(index)`` returns the name of a class."""
+    """Module with one function, ``label(index)``, which returns the name of a class."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names

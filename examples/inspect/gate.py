@@ -21,18 +21,18 @@ def broken_rules(released: LibraryReport, candidate: LibraryReport) -> Iterator[
     yield from candidate.problems
     difference = compare_libraries(released, candidate)
     for name in difference.functions_removed:
-        yield f"{name} is gone"
+        yield f"the function {name} was removed"
     for change in difference.functions_changed:
-        yield f"{change.name}{change.before} became {change.name}{change.after}"
+        yield f"the signature {change.name}{change.before} became {change.name}{change.after}"
     for function in candidate.functions:
         if function.name in difference.functions_added and function.doc is None:
-            yield f"{function.name} is new and has no documentation"
+            yield f"the new function {function.name} has no documentation"
     for code in difference.device_code_removed:
-        yield f"no {code} any more"
+        yield f"the device code {code} was removed"
     for family, newest in NEWEST_VERSIONS.items():
         needed = candidate.floors.get(family, "0")
         if version_key(needed) > version_key(newest):
-            yield f"needs {family} {needed}, and users have {newest}"
+            yield f"the library needs {family} {needed}, but supported systems have only {newest}"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ static int fail(const char* kind, const char* format, ...) {
  * DLTensor to *out. */
 static int read_vector(const TVMFFIAny* value, const char* name, DLTensor** out) {
   DLTensor* t = NULL;
-  if (value->type_index == kTVMFFITensor) t = (DLTensor*)(value->v_obj + 1); /* after the header */
+  /* The DLTensor of a Tensor object follows the object header. */
+  if (value->type_index == kTVMFFITensor) t = (DLTensor*)(value->v_obj + 1);
   if (value->type_index == kTVMFFIDLTensorPtr) t = value->v_ptr;
   if (t == NULL) {
     return fail("TypeError", "add_one(x, y): `%s` must be a tensor, got %s", name,

@@ -11,7 +11,7 @@ using tvm::ffi::Function;
 using tvm::ffi::Module;
 using tvm::ffi::Tensor;
 
-// Allocator of tensor memory; ../tensor_allocators shows other allocators.
+// Allocator of the memory of tensors; ../tensor_allocators shows other allocators.
 struct HeapMemory {
   void AllocData(DLTensor* t) { t->data = std::malloc(tvm::ffi::GetDataSize(*t)); }
   void FreeData(DLTensor* t) { std::free(t->data); }

@@ -22,7 +22,7 @@ def run_pooled(module: tvm_ffi.Module) -> None:
     first = np.from_dlpack(module.new_pooled(tvm_ffi.Shape((1024,))))
     address = first.ctypes.data
     print("pooled   free blocks while in use:", module.count_free_blocks(), end="")
-    del first  # the NumPy array owns the last reference
+    del first  # the NumPy array owns the last reference to the tensor
     print(", after:", module.count_free_blocks(), end="")
     again = np.from_dlpack(module.new_pooled(tvm_ffi.Shape((1024,))))
     print(", reused:", again.ctypes.data == address)

@@ -86,8 +86,8 @@ typedef enum DLDataTypeCode DLPACK_ENUM_BASE_ {
   kDLFloat = 2,        /* IEEE 754 binary floating-point number */
   kDLOpaqueHandle = 3, /* opaque handle; only its producer can interpret the bits */
   kDLBfloat = 4,       /* upper 16 bits of an IEEE 754 binary32 */
-  kDLComplex = 5,      /* real part, then imaginary part; bits counts both */
-  kDLBool = 6,         /* 0 or 1; normally 8 bits */
+  kDLComplex = 5,      /* complex number, real part first; `bits` counts both parts */
+  kDLBool = 6,         /* boolean: 0 or 1; normally 8 bits */
   /* Names of small floats: eXmY has X exponent bits and Y mantissa bits; fn has finite values and
    * NaN but no infinity; uz has no negative zero; b11 has the exponent bias 11. */
   kDLFloat8_e3m4 = 7,

@@ -26,7 +26,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct Frame {
-  std::string line;          // the text for the frame; empty if the frame is hidden
+  std::string line;          // the line of text for the frame; empty if backtraces omit the frame
   bool is_boundary = false;  // true if the stack walk ends before this frame
 };
 
@@ -34,7 +34,8 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Returns true for frames of the FFI implementation, which do not help the reader of a backtrace.
+// Returns true if the frame belongs to the FFI implementation.  Backtraces omit such frames,
+// because they do not help the reader.
 bool IsHidden(std::string_view name) {
   for (std::string_view prefix : {"tvm::ffi::Function", "tvm::ffi::detail::", "tvm::ffi::runtime::",
                                   "TVMFFI", "__libc_", "ffi_call_", "__pyx_"}) {
@@ -43,8 +44,8 @@ bool IsHidden(std::string_view name) {
   return false;
 }
 
-// Returns true for the first frame of the calling language.  The traceback of the calling language
-// describes this frame and all outer frames.
+// Returns true if the frame is the first frame of the calling language, such as Python.  The
+// traceback of the calling language describes this frame and all outer frames.
 bool IsBoundary(std::string_view name) {
   return name == "TVMFFIFunctionCall" || name == "slot_tp_call" ||
          name == "object_is_not_callable" || StartsWith(name, "_Py") ||
@@ -164,7 +165,8 @@ const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno, const c
     local.text.clear();
     bool names_caller = filename != nullptr && func != nullptr;
     if (names_caller) local.text = FormatLine(filename, lineno, func);
-    // If the first line describes the caller, skip the caller's frame as well as this one.
+    // Skip the frame of this function.  If the caller has passed its own file, line and name, the
+    // first line of the text describes the caller, so skip the caller's frame as well.
     AppendStack(&local, names_caller ? 2 : 1, cross_ffi_boundary != 0);
     local.bytes = BorrowBytes(local.text);
     return &local.bytes;

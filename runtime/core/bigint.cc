@@ -13,7 +13,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct BigIntObject : TVMFFIObject {
-  size_t word_count;  // at least 2; the words follow the struct
+  size_t word_count;  // number of words, at least 2; the words follow the struct
   int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
 };
 static_assert(sizeof(BigIntObject) == 32, "words start at byte 32");

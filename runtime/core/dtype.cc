@@ -126,7 +126,7 @@ class Parser {
       std::string_view rest = text;
       if (!ConsumePrefix(&rest, type.name)) continue;
       if (type.code == kDLFloat4_e2m1fn && rest.substr(0, 2) == "_x") rest.remove_prefix(1);
-      if (!rest.empty() && rest[0] != 'x') continue;  // part of a longer, unknown name
+      if (!rest.empty() && rest[0] != 'x') continue;  // the text is a longer, unknown name
       return Make(type.code, type.bits, ParseLanes(rest));
     }
     Raise("ValueError", "unknown ", family.substr(0, family.size() - 1), " type `", text_, "`");
@@ -173,7 +173,7 @@ class Parser {
   int64_t ParseLanes(std::string_view rest) {
     if (rest.empty()) return 1;
     bool is_scalable = ConsumePrefix(&rest, "xvscalex");
-    if (!is_scalable) rest.remove_prefix(1);  // the "x" before the number of lanes
+    if (!is_scalable) rest.remove_prefix(1);  // skip the "x" before the number of lanes
     std::optional<int64_t> lanes = ConsumeNumber(&rest);
     if (!lanes || *lanes == 0 || !rest.empty()) {
       Raise("ValueError", "Invalid lanes specification in dtype '", text_,
@@ -206,7 +206,7 @@ std::string NameWithBits(const DLDataType& dtype) {
     if (type.code == dtype.code) return std::string(type.name);
   }
   if (dtype.code >= kFirstCustomCode) return Concat(CustomName(dtype.code), int{dtype.bits});
-  for (const NamedType& type : kSizedTypes) {  // the long spelling of a name is first
+  for (const NamedType& type : kSizedTypes) {  // the long name of a code is first
     if (type.code != dtype.code) continue;
     bool prints_bits = dtype.code != kDLOpaqueHandle && !(dtype.code == kDLBool && dtype.bits == 8);
     return prints_bits ? Concat(type.name, int{dtype.bits}) : std::string(type.name);

@@ -60,7 +60,7 @@ int FindDebug(dl_phdr_info* program, size_t /*size*/, void* data) {
       *static_cast<const r_debug**>(data) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
     }
   }
-  return 1;  // stop: the first object in the loader's list is the program
+  return 1;  // stop the iteration, because the first object in the loader's list is the program
 }
 
 // Returns the addresses of the system's loader.  Empty if the loader and the C library are one

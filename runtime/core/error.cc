@@ -34,7 +34,8 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
     error->backtrace_storage.swap(text);
     error->backtrace = BorrowBytes(error->backtrace_storage);
   } catch (...) {
-    // Out of memory: the error keeps its backtrace, since callers cannot handle a failure here.
+    // If memory runs out, the error keeps its old backtrace, because the callers of this function
+    // cannot handle a failure.
   }
 }
 
@@ -117,7 +118,9 @@ void RaisePending(int code) {
   // pending in the host language.
   if (code == kHostExceptionPending) RaiseMessage("EnvErrorAlreadySet", "");
   Ref<ErrorObject> error = TakePendingError();
-  if (!error) RaiseMessage("RuntimeError", "a callee returned nonzero but set no error");
+  if (!error) {
+    RaiseMessage("RuntimeError", "the called function returned a nonzero code but set no error");
+  }
   throw Raised(std::move(error));
 }
 

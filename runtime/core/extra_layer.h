@@ -35,7 +35,7 @@ std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.
 struct HostLock {
-  void (*begin)(void* section, const void* object);  // section: kLockSectionBytes of scratch memory
+  void (*begin)(void* section, const void* object);  // section: memory of kLockSectionBytes bytes
   void (*end)(void* section);
 };
 inline constexpr size_t kLockSectionBytes = 32;

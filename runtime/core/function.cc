@@ -8,7 +8,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct ClosureObject : FunctionObject {
-  using NestsDeeply = void;  // `self` may own another function: a long chain
+  using NestsDeeply = void;  // `self` may own another function, and so on
   ~ClosureObject() noexcept(false) {
     if (deleter_of_self != nullptr) deleter_of_self(self);
   }

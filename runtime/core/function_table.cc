@@ -118,7 +118,7 @@ bool FunctionTable::TrySet(const Registration& registration, bool allow_override
 }
 
 bool FunctionTable::Remove(std::string_view name) {
-  Ref<FunctionObject> previous;  // destroyed after the lock is released, as in TrySet
+  Ref<FunctionObject> previous;  // the function is destroyed after the lock is released
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* entry = FindEntry(name);
   if (entry == nullptr) return false;

@@ -32,12 +32,13 @@ class FunctionTable {
   // entry, because entries are never moved or freed.
   struct Entry {
     std::string name;
-    AtomicRef<FunctionObject> function;  // null after the name was removed
+    AtomicRef<FunctionObject> function;  // the function; null after the name was removed
     std::string metadata;                // mutex_ guards metadata, doc and flags
     std::string doc;
     int64_t flags = 0;
-    const void* registrant = nullptr;              // an address in the registering library
-    std::atomic<FunctionObject*> pinned{nullptr};  // an element of pinned_, or null if not pinned
+    // An address in the library that registered the function.
+    const void* registrant = nullptr;
+    std::atomic<FunctionObject*> pinned{nullptr};  // the pinned function; null if none is pinned
     Entry* next_in_bucket = nullptr;
   };
   // Returns the entry of a name, or null if the name was never registered.  Takes no lock.
@@ -60,7 +61,7 @@ class FunctionTable {
     std::string_view metadata;
     std::string_view doc;
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
-    const void* registrant = nullptr;  // an address in the registering library, which it identifies
+    const void* registrant = nullptr;  // an address in the library that registers the function
   };
   // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
   // false, unless the caller is a library that is being loaded (duplicate_registration.h).

@@ -15,7 +15,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The handles whose init functions are running.
+// The set of handles whose init functions are running, on any thread.
 class RunningInits {
  public:
   static RunningInits& Global() {
@@ -58,7 +58,7 @@ class RunningInits {
     return false;
   }
 
-  std::mutex mutex_;  // never held while an init function runs
+  std::mutex mutex_;  // guards running_; not locked while an init function runs
   std::condition_variable done_;
   std::vector<RunningInit> running_;  // the running init functions; rarely more than one
 };
@@ -74,7 +74,9 @@ int InitOnce(void** slot, int (*init_func)(void** result)) {
   void* handle = nullptr;
   int code = init_func(&handle);
   if (code != 0) return code;  // the init function has set the pending error
-  if (handle == nullptr) Raise("RuntimeError", "init_func must return a non-NULL handle");
+  if (handle == nullptr) {
+    Raise("RuntimeError", "TVMFFIHandleInitOnce: init_func must return a non-NULL handle");
+  }
   __atomic_store_n(slot, handle, __ATOMIC_RELEASE);
   return 0;
 }

@@ -52,14 +52,14 @@ struct KeyHook : FunctionObject {
   std::atomic<Convention> convention{Convention::kUnknown};
 };
 
-// Returns true if the first register contains `type_index`, as after a call of a hook that returns
-// a TVMFFIAny of this type (the later convention).
+// Returns true if the first register contains `type_index`.  This is the case after a call of a
+// hook with the later convention, which returns a TVMFFIAny, if the TVMFFIAny has this type.
 bool HasTypeIndex(const RawResult& raw, int32_t type_index) {
   return raw.first == static_cast<uint64_t>(type_index);
 }
 
 // Returns the error that a hook returned as an owned TVMFFIAny.  The caller must ensure that the
-// hook has the later convention.
+// hook returns its result as a TVMFFIAny (the later calling convention).
 Value AdoptError(const RawResult& raw) {
   TVMFFIAny error = NoneAny();
   error.type_index = kTVMFFIError;
@@ -116,12 +116,13 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
 }
 
-// Returns true if the hash hook, whose result is ambiguous, has the later calling convention.
+// Returns true if the hash hook has the later calling convention (it returns a TVMFFIAny).  The
+// caller cannot determine the convention from the result alone.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
   Convention convention = hook->convention.load(std::memory_order_relaxed);
   if (convention != Convention::kUnknown) return convention == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
-  if (equal == nullptr) return true;  // a guess, which is not stored in hook->convention
+  if (equal == nullptr) return true;  // a guess, which is not stored in the hook
   RawResult raw = CallNativeEqual(equal, key, key);
   bool has_failed = HasTypeIndex(raw, kTVMFFIError);
   if (has_failed) Value released = AdoptError(raw);

@@ -56,12 +56,13 @@ class DeferredReleases {
 
   void Drain() {
     while (!list_.empty()) {
-      DeferredRelease release = list_.back();  // a copy, because the deleter may append to list_
+      // Copy the element, because the deleter may append to list_.
+      DeferredRelease release = list_.back();
       list_.pop_back();
       WeakRefScope scope{release};
       release.deleter(release.object, release.flags);
     }
-    constexpr size_t kMaxCapacity = 1024;  // free the list of a very wide container
+    constexpr size_t kMaxCapacity = 1024;  // free the memory of a list that grew large
     if (list_.capacity() > kMaxCapacity) std::vector<DeferredRelease>().swap(list_);
   }
 

@@ -22,7 +22,7 @@ template <typename T>
 class Ref {
  public:
   Ref() = default;
-  Ref(std::nullptr_t) {}  // NOLINT: null converts implicitly, as it does to a pointer
+  Ref(std::nullptr_t) {}  // NOLINT: null converts implicitly to a Ref, as it does to a pointer
   Ref(const Ref& other) : object_(other.object_) {
     if (object_ != nullptr) IncRef(object_);
   }

@@ -67,7 +67,8 @@ int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index, void (*deleter)(v
                              TVMFFIObjectHandle* out) {
   return GuardBoundary([&] {
     if (type_index != kTVMFFIOpaquePyObject) {
-      Raise("RuntimeError", "Only kTVMFFIOpaquePyObject is supported for now, got type index ",
+      Raise("RuntimeError",
+            "TVMFFIObjectCreateOpaque: expected the type index kTVMFFIOpaquePyObject, got ",
             type_index);
     }
     Ref<OpaqueObject> object = NewObject<OpaqueObject>(type_index, 0);

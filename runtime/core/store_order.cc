@@ -16,7 +16,7 @@ void SeparateStores() noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 namespace {
 
-// Command numbers of the system call membarrier(2).
+// The numbers of three commands of the system call membarrier(2).
 constexpr int kQuery = 0;
 constexpr int kPrivateExpedited = 1 << 3;
 constexpr int kRegisterPrivateExpedited = 1 << 4;

@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxDeviceType = 64;  // above all device types of DLPack, which are below 20
+constexpr int32_t kMaxDeviceType = 64;  // larger than all DLPack device types, which are below 20
 constexpr int32_t kMaxDeviceId = 4096;
 
 class StreamTable {

@@ -11,7 +11,9 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxNdim = 1024;  // above the limit of every framework; detects invalid structs
+// The largest valid ndim.  No framework supports as many dimensions, so the DLTensor is invalid if
+// its ndim is larger.
+constexpr int32_t kMaxNdim = 1024;
 
 void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
   int64_t step = 1;
@@ -74,7 +76,8 @@ struct ManagedTensorObject : TensorObject {
   }
 
   Managed* managed;
-  // Compact strides follow the struct if the source has no strides.
+  // If `managed` has NULL strides, the memory after this struct contains the strides of a compact
+  // tensor.
 };
 
 // A tensor over read-only memory.  IsReadOnly recognises such tensors by their deleter.
@@ -127,20 +130,20 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
           managed.version.minor, " is not supported, expected ", DLPACK_MAJOR_VERSION, ".x");
   }
   if (managed.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) {
-    Raise("RuntimeError", "Subbyte type padded is not yet supported");
+    Raise("RuntimeError", "FromDLPack: tensors with padded sub-byte elements are not supported");
   }
 }
 
 struct ViewObject : TensorObject {
   using NestsDeeply = void;  // views may form a long chain of source tensors
   Ref<TVMFFIObject> source;
-  // Copies of shape and strides follow the struct.
+  // The memory after this struct contains copies of the shape and the strides.
 };
 
 struct ReadOnlyViewObject : ViewObject {};
 
-// Returns true for read-only tensors that this file created.  Third-party tensors have no such
-// mark.
+// Returns true for read-only tensors that this file created.  Returns false for all third-party
+// tensors, because nothing marks them as read-only.
 bool IsReadOnly(const TVMFFIObject* object) {
   return object->deleter == detail::DeleterOf<ReadOnlyTensorObject>() ||
          object->deleter == detail::DeleterOf<ReadOnlyViewObject>();

@@ -19,7 +19,9 @@ namespace {
 thread_local DLPackManagedTensorAllocator thread_allocator = nullptr;
 std::atomic<DLPackManagedTensorAllocator> process_allocator{nullptr};
 
-constexpr size_t kDataAlignment = 64;  // bytes; a cache line, and the widest vector register
+// The alignment of tensor data in bytes: the size of a cache line and of the widest vector
+// register.
+constexpr size_t kDataAlignment = 64;
 
 uint64_t DataBytes(const DLTensor& tensor) {
   uint64_t bits = uint64_t{tensor.dtype.bits} * (tensor.dtype.lanes == 0 ? 1 : tensor.dtype.lanes);

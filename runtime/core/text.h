@@ -36,7 +36,7 @@ void AppendTo(std::string& out, const T& piece) {
 
 }  // namespace detail
 
-// Concatenates strings and numbers.
+// Returns the concatenation of strings and numbers.
 template <typename... Pieces>
 std::string Concat(const Pieces&... pieces) {
   std::string out;

@@ -20,7 +20,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kQueryOnly = -2;  // special parent index: look the key up without registering it
+constexpr int32_t kQueryOnly = -2;  // value of parent_index: only look up the key
 
 // A duplicate registration, with the data for the warning or the error.
 struct Duplicate {
@@ -163,8 +163,9 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   }
   int32_t parent_depth = parent == nullptr ? -1 : parent->info.type_depth;
   if (request.depth != parent_depth + 1) {
-    ThrowTableError("InternalError", "type `", request.key, "`: depth ", request.depth,
-                    " does not follow the parent's depth ", parent_depth);
+    ThrowTableError("InternalError", "type `", request.key, "`: expected depth ", parent_depth + 1,
+                    ", one more than the depth of the parent type (0 without a parent), got ",
+                    request.depth);
   }
   if (request.child_slots < 0 || request.child_slots >= kMaxTypes) {
     ThrowTableError("InternalError", "type `", request.key, "`: child_slots must be in 0..",
@@ -173,18 +174,19 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   bool is_dynamic = request.static_index < 0;
   int32_t index = is_dynamic ? FreeDynamicIndex(request, parent) : request.static_index;
   if (!is_dynamic && (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr)) {
-    ThrowTableError("InternalError", "type `", request.key, "`: static index ", index,
-                    " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
+    ThrowTableError("InternalError", "type `", request.key, "`: the static index ", index,
+                    " is used by another type or outside 0..", kTVMFFIDynObjectBegin - 1);
   }
   // Dynamic types with an index in the range of the child slots would be treated as child types.
   if (!is_dynamic && request.child_slots >= kTVMFFIDynObjectBegin - index) {
     ThrowTableError("InternalError", "type `", request.key, "`: ", request.child_slots,
-                    " child slots after the static index ", index, " reach beyond ",
-                    kTVMFFIDynObjectBegin - 1);
+                    " child slots after the static index ", index,
+                    " extend beyond the last static index, ", kTVMFFIDynObjectBegin - 1);
   }
   if (parent != nullptr && index <= parent->info.type_index) {
     ThrowTableError("InternalError", "type `", request.key, "`: index ", index,
-                    " must be greater than the parent's ", parent->info.type_index);
+                    " must be greater than the index of the parent type, ",
+                    parent->info.type_index);
   }
 
   // Allocate first: a registration that runs out of memory must not change the table.
@@ -359,8 +361,8 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
     Column& column = GetOrAddColumn(name);
     if (index == kTVMFFINone) return std::nullopt;
     if (index < 0 || index >= kMaxTypes) {
-      ThrowTableError("ValueError", "TypeAttr `", name, "`: type index ", index,
-                      " is out of range");
+      ThrowTableError("ValueError", "type attribute `", name, "`: type index must be in 0..",
+                      kMaxTypes - 1, ", got ", index);
     }
     auto position = static_cast<size_t>(index);
     bool is_taken =
@@ -382,7 +384,7 @@ void TypeTable::AddAttr(Column* column, size_t position, Value owned) {
   column->values.ExtendTo(position + 1, NoneAny());
   TVMFFIAny* slot = column->values.data() + position;
   TVMFFIAny raw = owned.Release();
-  // Readers load the type index first, then the payload.
+  // Store the payload before the type index, because readers load the type index first.
   __atomic_store_n(&slot->v_uint64, raw.v_uint64, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->zero_padding, raw.zero_padding, __ATOMIC_RELAXED);
   SeparateStores();

@@ -30,7 +30,7 @@ namespace tvm::ffi::runtime {
 // Arguments of TVMFFITypeGetOrAllocIndex.
 struct TypeRequest {
   std::string_view key;
-  int32_t static_index;  // the type index; negative to allocate one
+  int32_t static_index;  // the index of the new type; negative to let the table choose an index
   int32_t depth;
   int32_t child_slots;
   bool children_may_overflow;
@@ -49,7 +49,7 @@ class TypeTable {
   const TVMFFITypeInfo* Find(int32_t index) const;
   // Returns the key of a type, or a placeholder for error messages if no type has the index.
   std::string_view KeyOf(int32_t index) const;
-  std::vector<std::string_view> Keys() const;  // in order of registration
+  std::vector<std::string_view> Keys() const;  // all keys, in order of registration
 
   // A duplicate registration is an error unless the caller is a library that is being loaded
   // (duplicate_registration.h).  If the type metadata of such a library is ignored as a duplicate,
@@ -72,7 +72,7 @@ class TypeTable {
     int32_t allocated_slots;  // number of indices in use, at least 1 for the type itself
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
-    const void* registrant = nullptr;  // an address in the library that registered it
+    const void* registrant = nullptr;  // an address in the library that registered the type
     // The last library whose registration of the type was ignored as a duplicate.  Never reset,
     // because the loader loads one library at a time and the field is only compared with the
     // library that is being loaded.

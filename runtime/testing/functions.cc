@@ -27,7 +27,7 @@ void Echo(PackedArgs args, Any* result) {
 void Apply(PackedArgs args, Any* result) {
   if (args.size() < 1)
     TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got no argument";
-  auto function = args[0].cast<Function>();  // None converts to a null function
+  auto function = args[0].cast<Function>();  // the argument None converts to a null function
   if (function == nullptr)
     TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got None";
   function.CallPacked(args.Slice(1), result);

@@ -154,7 +154,7 @@ static int AllOutputsAreNamed(const Call* call) {
   return num_outputs < 64 && call->named_outputs == ((uint64_t)1 << num_outputs) - 1;
 }
 
-/* Describe as tensors the outputs that no argument names.  The results of the function are copied
+/* Describe the outputs to which no argument refers as tensors.  The function's results are copied
  * into these tensors. */
 static int DescribeReturned(Call* call) {
   DLTensor* next = call->tensors + call->num_arguments;

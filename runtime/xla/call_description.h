@@ -18,11 +18,11 @@ typedef struct Call {
   /* Source of each argument, from the attribute __arguments; length num_arguments. */
   const int32_t* arguments;
   int32_t num_arguments;
-  int32_t num_returned;   /* number of outputs that no argument names */
-  uint64_t named_outputs; /* bit i is 1 if an argument is output i; only for the first 64 outputs */
+  int32_t num_returned;   /* number of outputs to which no argument refers */
+  uint64_t named_outputs; /* bit i: an argument refers to output i; bits for the first 64 outputs */
   TVMFFIAny* values;      /* argument values, owned; length num_arguments */
-  DLTensor* tensors;      /* one tensor per argument, then one per output that no argument names */
-  int64_t* strides;       /* next free element of the storage for strides of tensors */
+  DLTensor* tensors;      /* tensors of the arguments, then of the num_returned outputs */
+  int64_t* strides;       /* the next free element of the array for the strides of `tensors` */
   int64_t* strides_end;
 } Call;
 
@@ -31,7 +31,7 @@ enum {
   kBadProgram = -1,    /* the attributes are not in the form that tvm_ffi.interop.jax writes */
   kRaised = -2,        /* a TVM FFI error is pending on this thread */
   kNoElementType = -3, /* a buffer has an element type that DLPack lacks */
-  kNoSpace = -4,       /* CallStorage is too small for the call */
+  kNoSpace = -4,       /* no memory for the arguments and tensors of the call */
 };
 
 /* Fill *out, a DLTensor over compact memory.  Returns 0 on success, else kNoSpace or
@@ -59,7 +59,7 @@ static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64
   return 0;
 }
 
-/* Release the reference that an owned value has. */
+/* Release an owned value: drop its reference if the value is an object. */
 static inline void ReleaseValue(const TVMFFIAny* value) {
   if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
 }

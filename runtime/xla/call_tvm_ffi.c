@@ -8,8 +8,8 @@
  *     __arguments   int32 array: the number of attributes; a checksum of the name and the other
  *                   attributes; then 16 * index + source for each argument, see call_arguments.c
  *
- * Outputs that no argument names receive the results of the function.  The handler is in a separate
- * library, since processes without XLA do not need it. */
+ * Outputs to which no argument refers receive the results of the function.  The handler is in a
+ * separate library, since processes without XLA do not need it. */
 #include <string.h>
 #include <tvm/ffi/extra/c_host_call.h>
 
@@ -47,7 +47,8 @@ static XLA_FFI_Error* ConversionError(const Call* call, int code) {
     return NewError(api, kUnimplemented,
                     "call_tvm_ffi: a buffer has an element type that DLPack lacks");
   }
-  return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
+  return NewError(api, kInvalidArgument,
+                  "call_tvm_ffi: the attribute __arguments does not match the call");
 }
 
 /* Run the call that the frame describes.  scope: device, stream and allocator of the call; NULL for

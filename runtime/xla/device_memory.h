@@ -13,7 +13,7 @@
 
 struct DeviceMemoryOwner;
 
-/* Allocator state of one call.  The handler has it on its stack. */
+/* Allocator state of one call.  The struct is a local variable of the handler. */
 typedef struct DeviceMemory {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;

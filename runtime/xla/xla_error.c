@@ -41,6 +41,8 @@ XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObje
 XLA_FFI_Error* PendingError(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, int32_t code) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
-  if (error == NULL) return NewError(api, kInternal, "call_tvm_ffi: failed without an error");
+  if (error == NULL) {
+    return NewError(api, kInternal, "call_tvm_ffi: the call failed without a TVM FFI error");
+  }
   return ErrorOf(api, name, error, code);
 }

@@ -273,7 +273,7 @@ pub union TVMFFIAnyPayload {
     pub v_uint64: u64,
 }
 
-/// The tagged value that crosses every call boundary.
+/// A value of the ABI: a type index, and a payload of 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct TVMFFIAny {
@@ -284,7 +284,7 @@ pub struct TVMFFIAny {
 
 pub type TVMFFIObjectDeleter = Option<unsafe extern "C" fn(*mut c_void, c_int)>;
 
-/// The header of every object.
+/// The 24-byte header at the beginning of every object.
 #[repr(C)]
 pub struct TVMFFIObject {
     pub combined_ref_count: std::sync::atomic::AtomicU64,

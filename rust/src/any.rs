@@ -63,7 +63,7 @@ impl Any {
         raw
     }
 
-    /// Borrow the value.
+    /// Return a view that borrows the value.
     pub fn view(&self) -> AnyView<'_> {
         AnyView { raw: self.raw, lifetime: PhantomData }
     }
@@ -184,7 +184,8 @@ impl<'a> AnyView<'a> {
 
     /// Return a copy of an owned value, with a new reference to its object.
     pub(crate) fn retained(&self) -> Any {
-        std::mem::forget(self.object()); // the copy owns the new reference
+        // `self` keeps its reference, and the copy owns the new reference.
+        std::mem::forget(self.object());
         Any { raw: self.raw }
     }
 

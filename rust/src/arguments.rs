@@ -30,7 +30,7 @@ impl<'a> ArgumentList<'a> for &'a [Any] {
 
 /// A Rust function or closure whose parameter types are the tuple `A`; its arguments live for `'a`.
 pub trait Callable<'a, A> {
-    /// The descriptions of the parameter types, in order.
+    /// The descriptions of the parameter types, in the order of the parameters.
     const TYPES: &'static [ParameterType];
 
     /// Convert the arguments and call the function.
@@ -86,7 +86,7 @@ macro_rules! tuples {
                 located: &dyn Fn(usize, Mismatch) -> Error,
             ) -> Result<Any> {
                 $(
-                    // SAFETY: guaranteed by the caller.
+                    // SAFETY: the caller meets the safety requirements of this function.
                     let $name = unsafe { $type::from_argument(&arguments[$index]) }
                         .map_err(|mismatch| located($index, mismatch))?;
                 )*

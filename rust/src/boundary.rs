@@ -53,7 +53,7 @@ fn panic_error(function: impl fmt::Display, payload: Box<dyn Payload + Send>) ->
 /// leaks.
 pub(crate) fn guard_drop<T: ?Sized>(value: Box<T>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload); // not dropped, because its destructor may panic again
+        std::mem::forget(payload); // leak the panic payload, because its destructor may panic again
     }
 }
 
@@ -67,7 +67,8 @@ pub(crate) unsafe fn arguments_of<'a>(
 ) -> Result<&'a [AnyView<'a>]> {
     match usize::try_from(num_args) {
         Ok(0) => Ok(&[]),
-        // SAFETY: guaranteed by the caller; AnyView is a transparent TVMFFIAny.
+        // SAFETY: the caller meets the safety requirements of this function; AnyView is a
+        // transparent TVMFFIAny.
         Ok(count) if !args.is_null() => {
             Ok(unsafe { std::slice::from_raw_parts(args.cast::<AnyView<'a>>(), count) })
         }

@@ -16,6 +16,6 @@ pub(crate) unsafe fn bytes_of<'a>(array: TVMFFIByteArray) -> &'a [u8] {
     if array.data.is_null() || array.size == 0 {
         return &[];
     }
-    // SAFETY: guaranteed by the caller; the address is not NULL.
+    // SAFETY: the caller meets the safety requirements of this function; the address is not NULL.
     unsafe { std::slice::from_raw_parts(array.data.cast(), array.size) }
 }

@@ -65,7 +65,8 @@ impl Array {
     pub fn get<T: FromAny>(&self, index: usize) -> Result<T> {
         let values = self.values();
         let value = values.get(index).ok_or_else(|| {
-            let text = format!("expected an index below {}, got {index}", values.len());
+            let text =
+                format!("Array index: expected a number below {}, got {index}", values.len());
             Error::new("IndexError", text)
         })?;
         value.get()
@@ -78,7 +79,8 @@ impl Array {
 /// `cell` is the TVMFFISeqCell (the fields after the object header) of an Array or a List that is
 /// not modified during `'a`.
 unsafe fn sequence_values<'a>(cell: *const TVMFFISeqCell) -> &'a [AnyView<'a>] {
-    // SAFETY: guaranteed by the caller; an owned value and a view have the same layout.
+    // SAFETY: the caller meets the safety requirements of this function; an owned value and a view
+    // have the same layout.
     unsafe {
         match usize::try_from((*cell).size) {
             Ok(count) if count > 0 && !(*cell).data.is_null() => {

@@ -22,7 +22,7 @@ use crate::parameter_type::{ParameterType, Sort};
 /// when it converts the mismatch to an [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The error kind, such as `"TypeError"`.
+    /// The kind of the error, such as `"TypeError"`.
     pub kind: &'static str,
     /// The message, which names the expected and the actual type or value.
     pub text: String,
@@ -198,7 +198,7 @@ impl<'a> AnyView<'a> {
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.
     pub unsafe fn borrow<T: FromArgument<'a>>(&'a self) -> Result<T> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { T::from_argument(self) }.map_err(Error::from)
     }
 }
@@ -232,7 +232,7 @@ impl<'a, T: FromArgument<'a>> FromArgument<'a> for Option<T> {
         if argument.is_none() {
             return Ok(None);
         }
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { T::from_argument(argument) }.map(Some)
     }
 }
@@ -418,12 +418,12 @@ impl<'a> IntoArgument<'a> for &'a str {
 
 pass_by_value! { String }
 
-/// Borrowed bytes, as a value of the ABI's bytes type, which differs from strings and arrays of
-/// numbers.
+/// Borrowed bytes that convert to a value of the ABI's bytes type. This type differs from the types
+/// of strings and arrays of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// Owned bytes, as a value of the ABI's bytes type.
+/// Owned bytes that convert to a value of the ABI's bytes type.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteBuf(pub Vec<u8>);
 

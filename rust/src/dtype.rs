@@ -84,7 +84,8 @@ impl FromStr for DLDataType {
 
 impl IntoAny for DataType {
     fn into_any(self) -> Result<Any> {
-        let mut payload = abi::TVMFFIAnyPayload { v_uint64: 0 }; // unused bytes must be 0
+        // The unused bytes of the payload must be 0.
+        let mut payload = abi::TVMFFIAnyPayload { v_uint64: 0 };
         payload.v_dtype = self;
         // SAFETY: the value contains no object.
         Ok(unsafe { Any::from_raw(plain(abi::kTVMFFIDataType, payload)) })

@@ -11,7 +11,7 @@ use crate::abi::{self, TVMFFIByteArray, TVMFFIErrorCell};
 use crate::bytes::{byte_array, bytes_of};
 use crate::object::ObjectRef;
 
-/// A result whose error is an [`Error`] by default.
+/// The `Result` type of this crate; its error type is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error with a kind, a message and a backtrace.

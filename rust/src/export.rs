@@ -188,7 +188,7 @@ impl Row {
     }
 }
 
-/// The row that declares the ABI level of the library.
+/// The row of the section `tvm_ffi_exports` that declares the ABI level of the library.
 #[used]
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");
@@ -245,7 +245,7 @@ pub unsafe fn call(
         body(arguments, &|index, mismatch| located(signature, index, mismatch))
     };
     guard(result, format_args!("{}()", signature.name), || {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let given = unsafe { arguments_of(args, num_args) }?;
         if given.len() == signature.num_parameters {
             return run(given);

@@ -17,7 +17,7 @@ pub(crate) fn borrowed_object(object: &ObjectRef) -> AnyView<'_> {
 /// # Safety
 /// `handle` is an owned reference; the call consumes it.
 pub(crate) unsafe fn owned(handle: *mut c_void) -> ObjectRef {
-    // SAFETY: guaranteed by the caller.
+    // SAFETY: the caller meets the safety requirements of this function.
     unsafe { ObjectRef::from_owned(handle) }.expect("a successful call returns an object")
 }
 

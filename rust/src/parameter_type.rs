@@ -7,28 +7,28 @@ use crate::abi::DLDataType;
 /// The kind of arguments that a parameter type accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Any value.
+    /// A value of any type.
     Any,
     /// An integer.
     Int {
-        /// The size in bits.
+        /// The size of the integer type in bits.
         bits: u32,
         /// True if the integer type is signed.
         is_signed: bool,
     },
     /// A float, or an integer that converts to a float.
     Float,
-    /// True or False.
+    /// A bool: True or False.
     Bool,
     /// A string.
     Str,
-    /// A bytes value.
+    /// A bytes value (a sequence of bytes).
     Bytes,
     /// A dtype.
     DataType,
     /// A device.
     Device,
-    /// An address.
+    /// A pointer (an address).
     Pointer,
     /// A tensor.
     Tensor,
@@ -39,7 +39,7 @@ pub enum Sort {
 /// The access that a parameter type gives to the elements of a tensor argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Not a tensor.
+    /// The parameter is not a tensor.
     None,
     /// Read access; no other code may write the elements during the call.
     Shared,

@@ -52,7 +52,7 @@ pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
 unsafe fn numbers<'a>(numbers: *const i64, ndim: i32) -> Option<&'a [i64]> {
     match usize::try_from(ndim) {
         Ok(0) => Some(&[]),
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         Ok(count) if !numbers.is_null() => {
             Some(unsafe { std::slice::from_raw_parts(numbers, count) })
         }
@@ -79,7 +79,7 @@ pub(crate) fn check_element_count(count: usize, shape: &[i64]) -> Result<()> {
         return Ok(());
     }
     Err(Error::value_error(format!(
-        "expected the elements of a tensor of shape {shape:?}, got {count} elements"
+        "expected as many elements as a tensor of shape {shape:?} has, got {count} elements"
     )))
 }
 
@@ -98,7 +98,7 @@ impl<'a> TensorDescription<'a> {
                 "expected 0 to {MAX_DIMENSIONS} dimensions, got {ndim}"
             )));
         }
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let Some(shape) = (unsafe { numbers(tensor.shape, ndim) }) else {
             return Err(Mismatch::value(format!("expected a shape of {ndim} extents, got NULL")));
         };

@@ -95,7 +95,7 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
@@ -164,7 +164,7 @@ impl<'a, T: Element> FromArgument<'a> for &'a [T] {
     const TYPE: ParameterType = ParameterType::slice(Access::Shared, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { TensorView::from_argument(argument) }?.slice()
     }
 }
@@ -180,7 +180,7 @@ impl<'a> TensorMut<'a> {
     /// # Errors
     /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
@@ -258,7 +258,7 @@ impl<'a, T: Element> FromArgument<'a> for &'a mut [T] {
     const TYPE: ParameterType = ParameterType::slice(Access::Exclusive, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let mut tensor = unsafe { TensorMut::from_argument(argument) }?;
         tensor.check_slice::<T>()?;
         // SAFETY: `check_slice` has succeeded; `tensor` had exclusive access for 'a and is not used
@@ -284,7 +284,7 @@ impl<'a> TensorCells<'a> {
     /// # Errors
     /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
@@ -312,7 +312,7 @@ impl<'a, T: Element> FromArgument<'a> for &'a [Cell<T>] {
     const TYPE: ParameterType = ParameterType::slice(Access::Cells, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { TensorCells::from_argument(argument) }?.slice()
     }
 }

@@ -47,7 +47,10 @@ fn a_vector_becomes_a_tensor_without_a_copy() -> Result<()> {
 fn shapes_with_another_number_of_elements_are_refused() {
     let text = |result: Result<Tensor>| result.unwrap_err().message().into_owned();
     let wrong = Tensor::from_vec(vec![1u8; 5], &[2, 3]);
-    assert_eq!(text(wrong), "expected the elements of a tensor of shape [2, 3], got 5 elements");
+    assert_eq!(
+        text(wrong),
+        "expected as many elements as a tensor of shape [2, 3] has, got 5 elements"
+    );
     assert!(Tensor::from_vec(vec![1u8; 5], &[-5, -1]).is_err());
     assert!(Tensor::from_vec(Vec::<u8>::new(), &[i64::MAX, i64::MAX, 0]).is_err());
     assert!(Tensor::zeros::<f32>(&[-1]).is_err());

@@ -122,7 +122,8 @@ fn errors_name_values_of_unknown_types() {
         let error = view.get::<i64>().unwrap_err();
         assert_eq!(error.message(), "expected int, got value of an unknown type");
     }
-    // A NULL payload with the type index of an object and with the type index of a DLTensor.
+    // Two invalid values: a NULL payload with the type index of an object, and a NULL payload with
+    // the type index of a DLTensor.
     for (index, name) in [(1 << 20, "value of an unknown type"), (abi::kTVMFFIDLTensorPtr, "NULL")]
     {
         // SAFETY: the payload is NULL.

@@ -10,7 +10,8 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
-from . import _binding, core, serialization  # `_binding` first: it refuses another package's `core`
+# Import `_binding` before `core`: it raises ImportError if `core` is a module of apache-tvm-ffi.
+from . import _binding, core, serialization
 from ._binding.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (

@@ -18,7 +18,7 @@ def load_torch_c_dlpack_extension() -> Any:
 
 
 def patch_torch_cuda_stream_protocol() -> None:
-    """Add ``__cuda_stream__`` to `torch.cuda.Stream` if this torch lacks it.
+    """Add ``__cuda_stream__`` to `torch.cuda.Stream` if the installed torch lacks the method.
 
     CUDA libraries call this method to get the address of a stream.  Do nothing if torch is not
     installed or CUDA is not available.

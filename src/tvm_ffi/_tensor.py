@@ -12,7 +12,7 @@ from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from ._internal.dlpack_codes import DLDeviceType
-else:  # tools that evaluate annotations at run time get the base class of the enumeration
+else:  # at run time, annotations contain the base class of the enumeration
     DLDeviceType = int
 
 __all__ = ["Shape", "device", "from_dlpack"]

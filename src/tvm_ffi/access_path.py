@@ -16,7 +16,7 @@ __all__ = ["AccessKind", "AccessPath", "AccessStep"]
 
 
 class AccessKind(IntEnum):
-    """Kind of an access step.
+    """Kind of an access step, such as an attribute or an array element.
 
     In a comparison of two values, a ``MISSING`` kind is the step to a child that only the other
     value has.
@@ -99,7 +99,9 @@ class AccessPath(Object):
         ValueError
             Always.
         """
-        raise ValueError("AccessPath cannot be constructed; begin with AccessPath.root()")
+        raise ValueError(
+            "AccessPath has no public constructor; create a path with AccessPath.root()"
+        )
 
     @staticmethod
     def root() -> AccessPath:

@@ -27,7 +27,7 @@ def _library_folder() -> str:
 def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():
-        raise RuntimeError(f"Cannot find {archive}")
+        raise RuntimeError(f"Cannot find the static runtime library {archive}")
     # -lstdc++ is needed because a C compiler does not link the C++ standard library by default.
     return f"{archive} -lstdc++ -lm -lpthread -ldl"
 
@@ -56,7 +56,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 
 def __main__() -> None:  # noqa: N807 - the package contract requires this name
-    """Print the value of each option on the command line."""
+    """Print the paths or flags for each option that the command line contains."""
     parser = argparse.ArgumentParser(
         prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."
     )

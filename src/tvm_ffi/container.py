@@ -115,7 +115,7 @@ def _deep_copy(container: Any, memo: Any) -> Any:
         copied = _ffi_api.DeepCopy(container)
     except RuntimeError:
         make, arguments = container.__reduce__()
-        from copy import deepcopy  # already imported by the caller
+        from copy import deepcopy  # `copy` is imported already: `copy.deepcopy` calls this function
 
         return make(*deepcopy(arguments, memo))
     if type(copied) is type(container):
@@ -292,7 +292,7 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
 
     def clear(self) -> None:
         """Remove all elements."""
-        del self[:]  # one native call, because finalizers of elements may use the list
+        del self[:]  # clear by one native call, because finalizers of elements may use the list
 
     def reverse(self) -> None:
         """Reverse the order of the elements in place."""
@@ -500,6 +500,6 @@ for _key, _class in {
     "ffi.Dict": Dict,
 }.items():
     _index = type_key_to_index(_key)
-    assert _index is not None  # the runtime registers these types at start
+    assert _index is not None  # the runtime registers these types when its library is loaded
     register_class(_index, _class)
     attach_lazy_type_info(_key, _class)

@@ -119,7 +119,7 @@ def _load_bound_call() -> type:
     return BoundCall
 
 
-# Rarely used names, imported on first access.
+# Rarely used names, which are imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {
@@ -132,7 +132,7 @@ __getattr__ = late_attributes(
         "TypeInfo": "._types.type_info:TypeInfo",
         "TypeMethod": "._types.type_info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
-        # Called on each access, because `_set_class_device` changes the class.
+        # `device_class` is called on each access, because `_set_class_device` changes the class.
         "_CLASS_DEVICE": device_class,
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object:backtrace_text",
         "_WITH_APPEND_BACKTRACE": "._internal.traceback:with_append_backtrace",

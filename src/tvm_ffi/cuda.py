@@ -69,7 +69,7 @@ class Kernel:
         symbol: str | None = None,
     ) -> None:
         for name, value in (("parameters", parameters), ("launch", launch)):
-            if isinstance(value, str):  # a str would be accepted as a sequence of its characters
+            if isinstance(value, str):  # a str is also a sequence of str: its characters
                 raise TypeError(f"Kernel: {name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
@@ -154,7 +154,10 @@ def create_module(
     if plan_arguments:
         return _module_with_plans(contents, image_format, kernel_rows, plan_arguments)
     if len(contents) != 1:
-        raise ValueError(f"create_module: expected one image for a Kernel, got {len(contents)}")
+        raise ValueError(
+            "create_module: expected one device image for kernels without a signature, "
+            f"got {len(contents)} images"
+        )
     create = get_global_func("pytvmffi.CUDAModuleCreate")
     module: Module = create(contents[0], image_format, kernel_rows)
     return module
@@ -170,7 +173,10 @@ def _module_with_plans(
 
     images = [DeviceImage(content, image_format) for content in contents]
     if kernel_rows and len(images) != 1:
-        raise ValueError(f"create_module: expected one image for a Kernel, got {len(images)}")
+        raise ValueError(
+            "create_module: expected one device image for kernels without a signature, "
+            f"got {len(images)} images"
+        )
     return launch_module(described_plans(plan_arguments, images), kernels=kernel_rows)
 
 
@@ -194,7 +200,7 @@ def _read(image: object) -> bytes:
 
 
 def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
-    """Return the list by which ``pytvmffi.CUDAModuleCreate`` describes a kernel."""
+    """Return the list that describes a kernel to ``pytvmffi.CUDAModuleCreate``."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol

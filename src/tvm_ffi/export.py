@@ -143,7 +143,7 @@ def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> lis
 
 
 def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return ``{exported symbol: symbol in the code}`` for functions whose two symbols differ."""
+    """Return the symbols in the code by exported symbol, for functions where the two differ."""
     if not isinstance(functions, Mapping):
         return {}
     for name in [*functions.values(), *(_FUNCTION_PREFIX + name for name in functions)]:

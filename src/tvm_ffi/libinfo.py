@@ -302,7 +302,7 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
     except ValueError:  # the name `package` is empty
         return "", []
     if not files:
-        return ", which does not list its files", []
+        return ", whose metadata lists no files", []
     folders = {file.resolve().parent for file in files}
     return "", sorted(
         folder

@@ -241,7 +241,10 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
         if index is None:
             if _SKIP_UNKNOWN_OBJECTS:
                 return cls
-            raise ValueError(f"Cannot find object type index for {key}")
+            raise ValueError(
+                f"register_object: no native type has the type key {key!r}; load the library that "
+                "registers the type"
+            )
         from ._types.type_info import add_constructor, register_object_by_index
 
         add_constructor(register_object_by_index(index, cls), init)

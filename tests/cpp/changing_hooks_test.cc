@@ -95,9 +95,9 @@ std::string ThrownWithHooks(const std::function<void()>& hashed,
 }
 
 const char* const kHashed =
-    "RuntimeError: the table changed while `__any_hash__` of a key was running";
+    "RuntimeError: the Map or Dict changed while `__any_hash__` of a key was running";
 const char* const kCompared =
-    "RuntimeError: the table changed while `__any_equal__` of a key was running";
+    "RuntimeError: the Map or Dict changed while `__any_equal__` of a key was running";
 
 void CheckWhole(const AnyDict& dict) {
   size_t count = 0;
@@ -238,8 +238,8 @@ TEST_CASE("a hook may replace the map variable of a look-up") {
     }
     map = kept;
     CHECK_EQ(ThrownWithHooks(nullptr, replace, [&] { map.erase(Key(1)); }),
-             "RuntimeError: the table changed while `__any_hash__` or `__any_equal__` of a key was "
-             "running");
+             "RuntimeError: the Map or Dict changed while `__any_hash__` or `__any_equal__` of a "
+             "key was running");
     CHECK_EQ(map.size(), size_t{0});
     CHECK_EQ(kept.size(), static_cast<size_t>(size));
   }
@@ -263,10 +263,12 @@ TEST_CASE("a hook that drops the key of the search is an error") {
   auto drop = [&] { key = ObjectRef(); };
   auto count = [&] { static_cast<void>(map.count(key)); };
   CHECK_EQ(ThrownWithHooks(drop, nullptr, count),
-           "RuntimeError: the key was dropped while `__any_hash__` of a key was running");
+           "RuntimeError: the key of the lookup was released while `__any_hash__` of a key was "
+           "running");
   key = Key(39).cast<ObjectRef>();
   CHECK_EQ(ThrownWithHooks(nullptr, drop, count),
-           "RuntimeError: the key was dropped while `__any_equal__` of a key was running");
+           "RuntimeError: the key of the lookup was released while `__any_equal__` of a key was "
+           "running");
 }
 
 // Converts `value`, a List or Dict, to T while a hook empties the container; returns the size or

@@ -145,7 +145,8 @@ TEST_CASE("a map iterator walks over a map") {
   } while (walk(2).cast<bool>());
   CHECK_EQ(seen, "1:2 3:4 ");
   CHECK_EQ(walk(2).cast<bool>(), false);
-  CHECK_EQ(Thrown([&] { walk(0); }), "IndexError: the iterator is at the end of the table");
+  CHECK_EQ(Thrown([&] { walk(0); }),
+           "IndexError: the map iterator is at the end and has no current pair");
 }
 
 TEST_CASE("a dict iterator walks over a dict that changes") {
@@ -160,7 +161,7 @@ TEST_CASE("a dict iterator walks over a dict that changes") {
   dict.erase(0);
   CHECK_EQ(other(1).cast<int>(), 0);
   CHECK_EQ(Thrown([&] { other(2); }),
-           "RuntimeError: the table changed during iteration: it lost the current key");
+           "RuntimeError: the map changed during iteration: its current key was removed");
 }
 
 struct AllocatesNothing {

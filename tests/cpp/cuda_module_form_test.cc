@@ -151,8 +151,10 @@ TEST_CASE("kernel descriptions are checked") {
   refused(Kernel("k", {}, {"gridDim.w"}),
           "ValueError: CUDA kernel `k`: `gridDim.w` is not a launch field; expected gridDim");
   refused(Kernel("k", {}, {}, {{"grid", 1}}), "`grid` is not a launch field");
-  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}), "CUDA kernel `k`: duplicate `gridDim.z`");
-  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}), "duplicate `blockIdx.y`");
+  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}),
+          "CUDA kernel `k`: `gridDim.z` sets a launch field that is already set");
+  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}),
+          "`blockIdx.y` sets a launch field that is already set");
   refused(Kernel("k", {}, {}, {{"blockDim.x", 0}}),
           "`blockDim.x` must be from 1 to 2147483647, got 0");
   refused(Kernel("k", {}, {}, {{"dynamicSharedMemory", -1}}),
@@ -161,9 +163,10 @@ TEST_CASE("kernel descriptions are checked") {
   refused(Kernel("k", {}, {}, {}, ""), "expected names of kernel and symbol without NUL bytes");
   refused(Kernel("k", Texts(4097, "int8")), "expected at most 4096 parameters, got 4097");
   refused({"k", "k"},
-          "expected a CUDA kernel [name, symbol, parameters, launch, fixed], got 2 elements");
+          "CUDA module: expected 5 elements for a CUDA kernel [name, symbol, parameters, launch, "
+          "fixed], got 2");
   CheckContains(Thrown([&] { Create({Kernel("k", {}), Kernel("k", {})}); }),
-                "ValueError: CUDA module: duplicate function `k`");
+                "ValueError: CUDA module: two functions have the name `k`");
   Create({Kernel("k", {" x :  bfloat16x2 * ", "float8_e4m3fn[]", "void *", "void[]", "bool*"})});
 }
 

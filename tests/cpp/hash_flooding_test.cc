@@ -67,7 +67,8 @@ TEST_CASE("JSON text with colliding keys is rejected with its position") {
   std::string text = "[1,\n" + ObjectText(kMany) + "]";
   double cost = Cost([&] {
     CHECK_EQ(Thrown([&] { json::Parse(text); }),
-             "ValueError: More than 512 keys have colliding hashes: line 2 column 1 (char 4)");
+             "ValueError: more than 512 keys of the map have colliding hashes: line 2 column 1 "
+             "(char 4)");
   });
   CHECK(cost < kBound);
 }
@@ -75,8 +76,9 @@ TEST_CASE("JSON text with colliding keys is rejected with its position") {
 TEST_CASE("the allowed number of colliding keys is accepted") {
   auto object = json::Parse(ObjectText(512)).cast<json::Object>();
   CHECK_EQ(object.size(), 512u);
-  CHECK_EQ(Thrown([] { json::Parse(ObjectText(513)); }),
-           "ValueError: More than 512 keys have colliding hashes: line 1 column 1 (char 0)");
+  CHECK_EQ(
+      Thrown([] { json::Parse(ObjectText(513)); }),
+      "ValueError: more than 512 keys of the map have colliding hashes: line 1 column 1 (char 0)");
 }
 
 TEST_CASE("spread keys are not counted as collisions") {
@@ -108,8 +110,8 @@ TEST_CASE("graphs with colliding keys are rejected with their node") {
     json::Object graph{{"root_index", kMany}, {"nodes", nodes}};
     double cost = Cost([&] {
       CHECK_EQ(Thrown([&] { FromJSONGraph(graph); }),
-               "ValueError: Invalid JSON Object Graph, node 40000: More than 512 keys have "
-               "colliding hashes");
+               "ValueError: Invalid JSON Object Graph, node 40000: more than 512 keys of the map "
+               "have colliding hashes");
     });
     CHECK(cost < kBound);
   }
@@ -145,7 +147,7 @@ TEST_CASE("maps with colliding keys are rejected") {
       Any result;
       CHECK_EQ(
           Thrown([&] { make.CallPacked(args.data(), static_cast<int32_t>(args.size()), &result); }),
-          "ValueError: More than 512 keys have colliding hashes");
+          "ValueError: more than 512 keys of the map have colliding hashes");
     });
     CHECK(cost < kBound);
   }

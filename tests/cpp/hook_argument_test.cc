@@ -110,8 +110,9 @@ const Service kServices[] = {
 };
 
 const char* const kNotItsTurn =
-    "RuntimeError: the function that a hook got was called on another thread, or when the hook was "
-    "not running";
+    "RuntimeError: the function that was passed to a hook was called on another thread, or while "
+    "the "
+    "hook was not running";
 
 // Cause: a call from a getter reallocated the walk's stack in the middle of a step.
 TEST_CASE("getters cannot reenter the walk that reads them") {

@@ -169,17 +169,21 @@ TEST_CASE("indentation") {
 
 TEST_CASE("values without a JSON form are errors") {
   auto error = [](const Any& value) { return Thrown([&] { json::Stringify(value); }); };
-  CHECK_EQ(error(Bytes("ab", 2)), "ValueError: Unsupported type: `ffi.SmallBytes`");
-  CHECK_EQ(error(Bytes("0123456789", 10)), "ValueError: Unsupported type: `ffi.Bytes`");
-  CHECK_EQ(error(Shape({1, 2})), "ValueError: Unsupported type: `ffi.Shape`");
-  CHECK_EQ(error(DLDevice{kDLCPU, 0}), "ValueError: Unsupported type: `Device`");
-  CHECK_EQ(error(Dict<Any, Any>{}), "ValueError: Unsupported type: `ffi.Dict`");
+  CHECK_EQ(error(Bytes("ab", 2)),
+           "ValueError: cannot write a value of type `ffi.SmallBytes` as JSON");
+  CHECK_EQ(error(Bytes("0123456789", 10)),
+           "ValueError: cannot write a value of type `ffi.Bytes` as JSON");
+  CHECK_EQ(error(Shape({1, 2})), "ValueError: cannot write a value of type `ffi.Shape` as JSON");
+  CHECK_EQ(error(DLDevice{kDLCPU, 0}), "ValueError: cannot write a value of type `Device` as JSON");
+  CHECK_EQ(error(Dict<Any, Any>{}), "ValueError: cannot write a value of type `ffi.Dict` as JSON");
   CHECK_EQ(error(json::Array{1, Function::FromTyped([] {})}),
-           "ValueError: Unsupported type: `ffi.Function`");
-  CHECK_EQ(error(json::Object{{1, 2}}), "ValueError: Expect key to be string, got `int`");
-  CHECK_EQ(error(json::Object{{nullptr, 2}}), "ValueError: Expect key to be string, got `None`");
+           "ValueError: cannot write a value of type `ffi.Function` as JSON");
+  CHECK_EQ(error(json::Object{{1, 2}}),
+           "ValueError: cannot write a map as JSON: expected string keys, got `int`");
+  CHECK_EQ(error(json::Object{{nullptr, 2}}),
+           "ValueError: cannot write a map as JSON: expected string keys, got `None`");
   CHECK_EQ(error(json::Object{{Bytes("a", 1), 2}}),
-           "ValueError: Expect key to be string, got `ffi.SmallBytes`");
+           "ValueError: cannot write a map as JSON: expected string keys, got `ffi.SmallBytes`");
 }
 
 TEST_CASE("a list that contains itself is an error") {
@@ -202,7 +206,7 @@ TEST_CASE("clients of 0.1.12 pass the indent by value") {
   CHECK_EQ(std::string(old_headers::Stringify(array, 2)), "[\n  1,\n  \"x\"\n]");
   CHECK_EQ(std::string(old_headers::Stringify(array, 0)), R"([1,"x"])");
   CHECK_EQ(Thrown([] { old_headers::Stringify(json::Object{{1, 2}}, {}); }),
-           "ValueError: Expect key to be string, got `int`");
+           "ValueError: cannot write a map as JSON: expected string keys, got `int`");
 }
 
 struct CommaPunct : std::numpunct<char> {

@@ -156,8 +156,8 @@ TEST_CASE("invalid sizes are rejected") {
 }
 
 TEST_CASE("invalid row pointers are rejected") {
-  CHECK_EQ(Fault(WithTotal(Words({0, 0}))), "8: there is no module");
-  CHECK_EQ(Fault(WithTotal(Words({1, 0, 0}))), "8: there is no module");
+  CHECK_EQ(Fault(WithTotal(Words({0, 0}))), "8: expected at least one module, got none");
+  CHECK_EQ(Fault(WithTotal(Words({1, 0, 0}))), "8: expected at least one module, got none");
   CHECK_EQ(Fault(WithTotal(Words({uint64_t{1} << 61, 0, 0}))),
            "8: the number of row pointers is 2305843009213693952, but only 16 bytes are left");
   CHECK_EQ(Fault(WithTotal(Words({2, 1, 1, 1, 0}) + Text("_lib"))),

@@ -21,12 +21,13 @@ std::string ParseError(const std::string& text) {
 TEST_CASE("JSON") {
   CHECK_EQ(json::Stringify(json::Parse(String(Brackets(10000)))), Brackets(10000));
   const char* too_deep =
-      "ValueError: Nesting deeper than 10000 levels: line 1 column 10001 (char 10000)";
+      "ValueError: the JSON value is nested deeper than 10000 levels: line 1 column 10001 (char "
+      "10000)";
   CHECK_EQ(ParseError(Brackets(10001)), too_deep);
   CHECK_EQ(ParseError(std::string(10000000, '[')), too_deep);
   Nested value(10001, nullptr, [](const Any& inner) { return json::Array{inner}; });
   CHECK_EQ(Thrown([&] { json::Stringify(value.value()); }),
-           "ValueError: Nesting deeper than 10000 levels");
+           "ValueError: the JSON value is nested deeper than 10000 levels");
 }
 
 // Hooks call back into the walk, which calls the next hook.

@@ -181,13 +181,14 @@ TEST_CASE("types registered by a host language") {
 
 TEST_CASE("unsupported fields") {
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldGetter")(kTVMFFIDLTensorPtr); }),
-           "ValueError: Unsupported field type index for getter: 7");
+           "ValueError: cannot create a getter for fields of type index 7");
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldSetter")(-2, 0, 0); }),
-           "ValueError: Unsupported field type index for setter: -2");
+           "ValueError: cannot create a setter for fields of type index -2");
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldSetter")(1, 0, 0); }),
-           "ValueError: the conversion function is null");
+           "ValueError: cannot create a setter: the conversion function is NULL");
   CHECK_EQ(Thrown([] { Global("ffi._PyClassRegisterTypeAttrColumns")(kTVMFFIObject, 8); }),
-           "ValueError: an object of type `ffi.Object` cannot have a size of 8 bytes");
+           "ValueError: the size of an object of type `ffi.Object` must be from 24 to 2147483647 "
+           "bytes, got 8");
 }
 
 // ---- Conversions -------------------------------------------------------------------------------

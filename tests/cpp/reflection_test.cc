@@ -334,7 +334,7 @@ TEST_CASE("native functions") {
              SizeView view = wrong;
              view(Any());
            }),
-           "TypeError: the result of a hook is not of the declared type");
+           "TypeError: a hook function returned a value that is not of its declared result type");
   refl::NativeFunction<int64_t(const Any&)> owned = typed;
   typed = nullptr;
   CHECK_EQ(owned(Any()), 5);

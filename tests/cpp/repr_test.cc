@@ -322,9 +322,10 @@ TEST_CASE("a hook may change the value during printing") {
 
 TEST_CASE("the function passed to a hook expires with the printing") {
   CHECK_EQ(Repr(Make<KeepingObj>()), "kept");
-  CHECK_EQ(Thrown([] { KeepingObj::kept()(1); }),
-           "RuntimeError: the function that a hook got was called after the end of the operation "
-           "that called the hook");
+  CHECK_EQ(
+      Thrown([] { KeepingObj::kept()(1); }),
+      "RuntimeError: the function that was passed to a hook was called after the operation that "
+      "called the hook had ended");
   KeepingObj::kept() = PrintPart();
 }
 
@@ -385,7 +386,7 @@ TEST_CASE("deep nesting needs no machine stack") {
 TEST_CASE("nesting is limited") {
   Nested nested(1048577, 1, InList);
   CHECK_EQ(Thrown([&] { Repr(nested.value()); }),
-           "ValueError: ReprPrint: maximum stack depth (1048576) exceeded");
+           "ValueError: ReprPrint: the value is nested deeper than 1048576 levels");
 }
 
 TEST_CASE("hooks nest until the machine stack is used up") {
@@ -396,7 +397,7 @@ TEST_CASE("hooks nest until the machine stack is used up") {
   std::string error;
   OnSmallStack([&] { error = Thrown([&] { Repr(many.value()); }); });
   CHECK_EQ(error.substr(0, 22), "ValueError: ReprPrint:");
-  CHECK(error.find("nested hooks have used up the machine stack") != std::string::npos);
+  CHECK(error.find("the machine stack has no room for more than ") != std::string::npos);
 }
 
 template <typename T>

@@ -142,7 +142,8 @@ TEST_CASE("malformed nodes") {
        ", node 0: Device data must be an array of [device_type, device_id], got 1 element(s)"},
       {R"({"type":"Device","data":["cpu",0]})",
        ", node 0: expected `data` to be an array of integers, got `ffi.Array`"},
-      {R"({"type":"Device","data":[4294967297,0]})", ", node 0: Device data out of range"},
+      {R"({"type":"Device","data":[4294967297,0]})",
+       ", node 0: expected the Device data to be 32-bit integers, got 4294967297"},
       {R"({"type":"ffi.Shape","data":3})",
        ", node 0: expected `data` to be an array of integers, got `int`"},
       {R"({"type":"ffi.Array","data":5})", ", node 0: expected `data` to be an array, got `int`"},
@@ -173,7 +174,8 @@ TEST_CASE("numbers of too many digits") {
   auto graph = [](const std::string& digits) {
     return Graph(1, R"({"type":"ffi.BigInt","data":")" + digits + "\"}");
   };
-  const std::string kError = "ffi.BigInt of more than 100000 decimal digits in a JSON graph";
+  const std::string kError =
+      "a JSON graph cannot contain an ffi.BigInt of more than 100000 decimal digits";
   for (const char* sign : {"", "-"}) {
     std::string longest = sign + std::string(100000, '9');
     CHECK(GraphOf(Read(graph(longest))) == graph(longest));
@@ -194,9 +196,9 @@ TEST_CASE("well-formed graphs without a valid value") {
   CHECK_EQ(ReadError(Graph(1, R"({"type":"DataType","data":"no such type"})")),
            kNode + "unknown dtype `no such type`");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"ffi.BigInt","data":"1x"})")),
-           kNode + "Invalid decimal string for ffi.BigInt");
+           kNode + "expected `data` of an ffi.BigInt to be a string of decimal digits");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"ffi.BigInt","data":"-"})")),
-           kNode + "Invalid decimal string for ffi.BigInt");
+           kNode + "expected `data` of an ffi.BigInt to be a string of decimal digits");
   CHECK_EQ(ReadError(Graph(2, R"({"type":"None"},{"type":"ffi.Map","data":[0]})")),
            "ValueError: Invalid JSON Object Graph, node 1: Map/Dict data must contain an even "
            "number of [key, value] entries, got 1");
@@ -230,12 +232,14 @@ TEST_CASE("nesting is limited") {
   }
   std::string graph = GraphOf(value);
   CHECK_EQ(GraphOf(Read(graph)), graph);
-  CHECK_EQ(WriteError(Array<Any>{value}), "ValueError: Nesting deeper than 10000 levels");
+  CHECK_EQ(WriteError(Array<Any>{value}),
+           "ValueError: the JSON value is nested deeper than 10000 levels");
   std::string nodes = R"({"type":"ffi.Array","data":[]})";
   for (int i = 0; i < 100000; ++i) {
     nodes += R"(,{"type":"ffi.Array","data":[)" + std::to_string(i) + "]}";
   }
-  CHECK_EQ(ReadError(Graph(100001, nodes)), "ValueError: Nesting deeper than 10000 levels");
+  CHECK_EQ(ReadError(Graph(100001, nodes)),
+           "ValueError: the JSON value is nested deeper than 10000 levels");
 }
 
 }  // namespace

@@ -362,8 +362,8 @@ TEST_CASE("paths are limited") {
   auto paths = StructuralEqual::GetFirstMismatch(left.top()[0], right.top()[0]);
   CHECK_EQ((*paths).get<0>()->depth, 10000);
   CHECK_EQ(Thrown([&] { StructuralEqual::GetFirstMismatch(left.top(), right.top()); }),
-           "ValueError: the values differ, but deeper than the 10000 levels that an access path "
-           "may have");
+           "ValueError: the values differ at a depth of more than 10000 levels, the maximum length "
+           "of an access path");
   CHECK(!Same(left.top(), right.top()));
 }
 

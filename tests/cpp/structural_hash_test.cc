@@ -304,7 +304,7 @@ TEST_CASE("callbacks kept after the hook") {
   StructuralHash::Hash(Hooked(1, 2));
   CHECK_EQ(Thrown([&] { kept(1, 0, 0); }),
            "RuntimeError: the callback of a structural hook was called after the comparison or "
-           "hash that it belonged to");
+           "hash that called the hook had ended");
 }
 
 TEST_CASE("hooks that change containers") {

@@ -406,9 +406,9 @@ TEST_CASE("global map") {
   CHECK_EQ(Show(result), "['text']");
   CHECK(result.as<Object>() == address);
   CHECK_EQ(Thrown([&] { map(root, by_int, Items{}, 2); }),
-           "ValueError: order must be 0, for pre order, or 1, for post order, got 2");
+           "ValueError: the traversal order must be 0 (pre-order) or 1 (post-order), got 2");
   CHECK_EQ(Thrown([&] { map(root, Items{Items{1, nullptr}}, Items{}, 0); }),
-           "ValueError: callback 0 is None");
+           "ValueError: expected a function as callback 0, got None");
 }
 
 TEST_CASE("global mutate") {

@@ -270,9 +270,9 @@ TEST_CASE("failures of the global walk") {
   Function walk = Global("ffi.StructuralWalk");
   Callbacks fine{Callback(kTVMFFIAny, [](AnyView) -> Any { return nullptr; })};
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{}, 2); }),
-           "ValueError: order must be 0, for pre order, or 1, for post order, got 2");
+           "ValueError: the traversal order must be 0 (pre-order) or 1 (post-order), got 2");
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{Items{kTVMFFIInt, nullptr}}, 0); }),
-           "ValueError: callback 1 is None");
+           "ValueError: expected a function as callback 1, got None");
   Callbacks wrong{Callback(kTVMFFIInt, [](AnyView) { return "text"; })};
   CHECK_EQ(Thrown([&] { walk(1, wrong, Callbacks{}, 0); }),
            "TypeError: CallExpected: result type mismatch, expected WalkResult, but got "
@@ -333,7 +333,7 @@ TEST_CASE("global regions") {
   CHECK_EQ(Thrown([&] { with(visitor, 3, read); }),
            "ValueError: the definition region kind must be 0, 1 or 2, got 3");
   CHECK_EQ(Thrown([&] { with(visitor, 1, nullptr); }),
-           "ValueError: definition region: expected a callback function, got None");
+           "ValueError: expected a function to call in the definition region, got None");
   CHECK_EQ(Global("ffi.VisitInterrupt")(5).cast<VisitInterrupt>()->value.cast<int>(), 5);
 }
 

@@ -291,8 +291,8 @@ TEST_CASE("deep structures") {
   OnSmallStack([&] {
     CHECK_EQ(find(Type(2)).size(), size_t{0});
     CHECK_EQ(Thrown([&] { find(one); }),
-             "ValueError: the visit failed deeper than the 10000 levels that an access path may "
-             "have");
+             "ValueError: the visit failed at a depth of more than 10000 levels, the maximum "
+             "length of an access path");
   });
   Nested deep(10000, one, InList);
   auto paths = VisitErrorContext::FindAccessPaths(deep.value().cast<ObjectRef>(), ContextOf({one}));

@@ -90,7 +90,7 @@ def test_prefixes():
 
 
 def test_paths_and_steps_cannot_be_constructed_directly():
-    with pytest.raises(ValueError, match=r"begin with AccessPath\.root\(\)"):
+    with pytest.raises(ValueError, match=r"create a path with AccessPath\.root\(\)"):
         AccessPath()
     with pytest.raises(TypeError, match="`AccessStep` cannot be constructed directly"):
         AccessStep()

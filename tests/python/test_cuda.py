@@ -132,7 +132,7 @@ def test_a_module_can_be_imported():
         (
             lambda: cuda.create_module([PTX, PTX], {"f": []}),
             ValueError,
-            "expected one image for a Kernel, got 2",
+            "expected one device image for kernels without a signature, got 2 images",
         ),
         (
             lambda: cuda.create_module(PTX, {"f": {"signature": "g(x: int)"}}),

@@ -251,7 +251,10 @@ def test_the_embedded_form_of_a_tree():
         ),
         (
             lambda code: Code(code, Table(b"between", Code(code))),
-            r"in a cycle, as all code becomes one node: code -> 'test\.export\.table' -> code$",
+            (
+                r"in a cycle, because all code becomes one node of the module tree: "
+                r"code -> 'test\.export\.table' -> code$"
+            ),
         ),
         (
             lambda code: tvm_ffi.system_lib("test_export_"),

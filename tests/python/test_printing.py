@@ -175,11 +175,11 @@ def test_everything_is_shown_on_request():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"threshold": -1}, ValueError, "threshold must be >= 0, got -1"),
-        ({"edgeitems": 0}, ValueError, "edgeitems must be >= 1, got 0"),
-        ({"precision": 0}, ValueError, "precision must be >= 1, got 0"),
-        ({"linewidth": 1.5}, TypeError, "linewidth must be an int, got float"),
-        ({"threshold": "5"}, TypeError, "threshold must be an int, got str"),
+        ({"threshold": -1}, ValueError, "print option threshold must be >= 0, got -1"),
+        ({"edgeitems": 0}, ValueError, "print option edgeitems must be >= 1, got 0"),
+        ({"precision": 0}, ValueError, "print option precision must be >= 1, got 0"),
+        ({"linewidth": 1.5}, TypeError, "print option linewidth must be an int, got float"),
+        ({"threshold": "5"}, TypeError, "print option threshold must be an int, got str"),
     ],
 )
 def test_invalid_options_are_refused(options, kind, message):

@@ -45,14 +45,16 @@ TEST_CASE("contradictory type arguments end the process") {
       Register("test.Contradicting", static_index, depth, child_slots, 1, parent);
     });
   };
-  check("depth 2", -1, 2, 0, kTVMFFIObject);            // the parent's depth is 0
-  check("depth 0", -1, 0, 0, kTVMFFIObject);            //
-  check("depth 1", -1, 1, 0, -1);                       // without a parent the depth is 0
+  const std::string more =
+      ", one more than the depth of the parent type (0 without a parent), got ";
+  check(("expected depth 1" + more + "2").c_str(), -1, 2, 0, kTVMFFIObject);
+  check(("expected depth 1" + more + "0").c_str(), -1, 0, 0, kTVMFFIObject);
+  check(("expected depth 0" + more + "1").c_str(), -1, 1, 0, -1);
   check("parent", -1, 1, 0, 100000);                    // unregistered parent
   check("needs a parent", -1, 0, 0, -1);                // a dynamic type as a parent
   check("static index 70", 70, 1, 0, kTVMFFIObject);    // not free
   check("static index 128", 128, 1, 0, kTVMFFIObject);  // in the range of dynamic types
-  check("greater than the parent's", 20, 1, 0, kTVMFFIObject);
+  check("greater than the index of the parent type", 20, 1, 0, kTVMFFIObject);
   check("child_slots", -1, 1, -1, kTVMFFIObject);
   check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // + 1 used to overflow
   check("child_slots", -1, 1, INT32_MAX - 1, kTVMFFIObject);

@@ -83,7 +83,7 @@ TEST_CASE("an error of the init function stays pending") {
 TEST_CASE("a null handle is a runtime error") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &InitNull), "RuntimeError",
-               "init_func must return a non-NULL handle");
+               "TVMFFIHandleInitOnce: init_func must return a non-NULL handle");
   CHECK(slot == nullptr);
 }
 

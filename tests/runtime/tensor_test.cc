@@ -249,6 +249,6 @@ TEST_CASE("padded subbyte types are rejected") {
   source.managed.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_RAISES(source.Import(0, 0, &tensor), "RuntimeError",
-               "Subbyte type padded is not yet supported");
+               "FromDLPack: tensors with padded sub-byte elements are not supported");
   CHECK_EQ(source.deletions, 0);
 }

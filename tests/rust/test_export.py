@@ -202,7 +202,11 @@ REFUSED = [
     ("a: i64", "f(a: str)", "export!: parameter 'a' is `str`, which does not convert to i64"),
     ("a: i32", "f(a: int64)", "export!: parameter 'a' is `int64`, which does not convert to i32"),
     ("a: i32", "f(a: uint32)", "export!: parameter 'a' is `uint32`, which does not convert to i32"),
-    ("a: i64", "f(a: int | None)", "export!: parameter 'a' may be None: take an Option"),
+    (
+        "a: i64",
+        "f(a: int | None)",
+        "export!: parameter 'a' may be None, so its Rust type must be an Option",
+    ),
     (VIEW, "f(x: int)", "export!: parameter 'x' is `int`, which does not convert to Tensor"),
     (VIEW, "f(x: out Tensor)", "export!: parameter 'x' is written: take a TensorMut"),
     (MUT, "f(x: Tensor)", "export!: parameter 'x' is written, so its type must begin with `out`"),

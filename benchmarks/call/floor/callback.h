@@ -82,7 +82,7 @@ static TVMFFIObjectHandle function_from_callable(PyObject* callable) {
     raise_pending_error();
     return NULL;
   }
-  Py_INCREF(callable); /* released by release_callable */
+  Py_INCREF(callable); /* release_callable releases it */
   return handle;
 }
 

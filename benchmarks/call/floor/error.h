@@ -24,9 +24,9 @@ typedef struct {
   TVMFFIErrorCell cell;
 } ErrorObject;
 
-static PyObject* kind_classes;    /* dict: kind -> exception class */
-static PyObject* frame_codes;     /* dict: backtrace line -> code object */
-static PyObject* frame_globals;   /* empty dict, the globals of the frames */
+static PyObject* kind_classes;    /* dict of exception classes, by error kind */
+static PyObject* frame_codes;     /* dict of code objects, by line of the backtrace */
+static PyObject* frame_globals;   /* empty dict, the globals of all made frames */
 static PyObject* error_attribute; /* "__tvm_ffi_error__" */
 
 static int init_errors(void) {
@@ -49,7 +49,7 @@ static PyObject* text_to_python(const TVMFFIByteArray* text) {
   return PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, "replace");
 }
 
-/* Return a borrowed exception class. */
+/* Return the exception class of an error kind, borrowed from the dict. */
 static PyObject* class_of_kind(const TVMFFIByteArray* kind) {
   PyObject* name = text_to_python(kind);
   if (name == NULL) return NULL;
@@ -117,7 +117,7 @@ static void raise_pending_error(void) {
     return;
   }
   const TVMFFIErrorCell* cell = &((const ErrorObject*)handle)->cell;
-  PyObject* error = handle_wrap(&ErrorType, handle); /* keeps `cell` alive */
+  PyObject* error = handle_wrap(&ErrorType, handle); /* owns the memory that `cell` points to */
   PyObject* message = error != NULL ? text_to_python(&cell->message) : NULL;
   PyObject* exception_class = message != NULL ? class_of_kind(&cell->kind) : NULL;
   PyObject* exception =

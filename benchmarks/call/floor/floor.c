@@ -49,7 +49,7 @@ static inline PyObject* take_result(TVMFFIAny* result) {
   return value;
 }
 
-/* ---- Scalars and strings ------------------------------------------------------------------ */
+/* ---- Calls with scalars and strings ------------------------------------------------------- */
 
 FLOOR_FUNCTION(noop, 0) {
   TVMFFIAny result;
@@ -99,7 +99,7 @@ FLOOR_FUNCTION(raise_error, 0) {
   return invoke(kernel_raise_error, NULL, 0, &result) == 0 ? take_result(&result) : NULL;
 }
 
-/* ---- One container ------------------------------------------------------------------------ */
+/* ---- Calls with one container ------------------------------------------------------------- */
 
 /* Call the no-op with a container; consumes the reference. */
 static PyObject* invoke_with_container(int32_t type_index, TVMFFIObjectHandle container) {
@@ -127,7 +127,7 @@ FLOOR_FUNCTION(noop_dict, 1) {
   return invoke_with_container(kTVMFFIMap, map_from_dict(args[0]));
 }
 
-/* ---- Three tensors ------------------------------------------------------------------------ */
+/* ---- Calls with three tensors ------------------------------------------------------------- */
 
 static inline PyObject* invoke_with_tensors(TVMFFISafeCallType kernel, PyObject* const* args) {
   TVMFFIAny values[3], result;
@@ -168,7 +168,7 @@ FLOOR_FUNCTION(check_tensors, 3) { return invoke_with_tensors(kernel_check_tenso
 FLOOR_FUNCTION(check_numpy, 3) { return invoke_with_numpy(kernel_check_tensors, args); }
 FLOOR_FUNCTION(check_torch, 3) { return invoke_with_torch(kernel_check_tensors, args); }
 
-/* ---- Keyword arguments -------------------------------------------------------------------- */
+/* ---- Calls with keyword arguments --------------------------------------------------------- */
 
 static PyObject* named(PyObject* callable, PyObject* const* args, size_t nargsf,
                        PyObject* kwnames) {
@@ -247,7 +247,7 @@ FLOOR_FUNCTION(apply_callable, 2) {
   return result;
 }
 
-/* ---- Set-up, not timed -------------------------------------------------------------------- */
+/* ---- Set-up functions, which are not timed ------------------------------------------------ */
 
 /* load(path): look up the kernels in a shared library, which is never closed. */
 static PyObject* load(PyObject* module, PyObject* path) {

@@ -9,7 +9,7 @@
 
 #include "error.h"
 
-static int releases_gil = 1; /* changed by floor.set_release_gil */
+static int releases_gil = 1; /* GIL policy of all calls; set by floor.set_release_gil */
 
 static const TVMFFIAny kNoResult = {.type_index = kTVMFFINone};
 

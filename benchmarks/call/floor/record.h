@@ -65,7 +65,7 @@ static int64_t record_value(PyObject* self) {
   return *(int64_t*)((char*)((HandleObject*)self)->handle + record_field->offset);
 }
 
-/* Compare the values of the field. */
+/* Compare the field of two records. */
 static PyObject* record_compare(PyObject* self, PyObject* other, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != Py_TYPE(self)) {
     Py_RETURN_NOTIMPLEMENTED;

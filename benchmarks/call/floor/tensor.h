@@ -24,14 +24,14 @@
 typedef struct {
   TVMFFIObject header;
   DLTensor tensor;
-  int64_t strides[FLOOR_MAX_NDIM]; /* in elements; used if the producer's strides are in bytes */
+  int64_t strides[FLOOR_MAX_NDIM]; /* strides in elements, for producers with strides in bytes */
 } CallTensor;
 
 typedef struct {
   TVMFFIObject header;
   DLTensor tensor;
-  PyObject* producer; /* owned; owns the memory */
-  int64_t extents[];  /* shape, then strides */
+  PyObject* producer; /* owned reference to the object that owns the memory */
+  int64_t extents[];  /* the extents, followed by the strides */
 } OwnedTensor;
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t),
@@ -62,16 +62,16 @@ static inline int check_not_kept(const CallTensor* tensors, int count) {
   return 0;
 }
 
-/* ---- NumPy -------------------------------------------------------------------------------- */
+/* ---- Tensors of NumPy --------------------------------------------------------------------- */
 
 typedef struct {
-  DLDataType dtype;  /* bits 0: no DLPack counterpart */
+  DLDataType dtype;  /* bits are 0 if DLPack has no such dtype */
   uint8_t size_log2; /* log2 of the element size in bytes */
 } ElementType;
 
 #define FLOOR_ELEMENT(code, bits, size_log2) {{code, bits, 1}, size_log2}
 
-/* Element types, indexed by NumPy's type number. */
+/* DLPack dtypes and element sizes, by NumPy's type number. */
 static const ElementType element_types[] = {
     [NPY_BOOL] = FLOOR_ELEMENT(kDLBool, 8, 0),
     [NPY_BYTE] = FLOOR_ELEMENT(kDLInt, 8, 0),
@@ -129,10 +129,10 @@ static inline int numpy_to_any(PyObject* value, CallTensor* target, TVMFFIAny* o
   return 0;
 }
 
-/* ---- torch, through its exchange API ------------------------------------------------------ */
+/* ---- Tensors of torch, through its exchange API ------------------------------------------- */
 
-static PyTypeObject* exchange_type;       /* owned; set by floor.use_exchange_api */
-static const DLPackExchangeAPI* exchange; /* exchange API of that type, never freed */
+static PyTypeObject* exchange_type;       /* owned tensor class; set by floor.use_exchange_api */
+static const DLPackExchangeAPI* exchange; /* exchange API of that class; never freed */
 
 /* Store a view of a torch tensor in *tensor, borrowed from `value`.  Fails: -1, exception set. */
 static inline int view_exchange_tensor(PyObject* value, DLTensor* tensor) {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
-#define FLOOR_MAX_SMALL_STR 7 /* bytes of UTF-8 that fit into a TVMFFIAny */
+#define FLOOR_MAX_SMALL_STR 7 /* maximum bytes of UTF-8 that fit into a TVMFFIAny */
 
 /* One strong reference, and the weak reference that all strong references share. */
 static const uint64_t kNewObjectCount = ((uint64_t)1 << 32) | 1;
@@ -20,7 +20,7 @@ static const uint64_t kNewObjectCount = ((uint64_t)1 << 32) | 1;
 /* Heap string: header, view of the content, content with a final NUL. */
 typedef struct {
   TVMFFIObject header;
-  TVMFFIByteArray content; /* points to `text`; in strings made by other code, anywhere */
+  TVMFFIByteArray content; /* address of `text`; strings of other code may point elsewhere */
   char text[];
 } StringObject;
 
@@ -79,7 +79,7 @@ static int long_str_to_any(const char* text, size_t size, TVMFFIAny* out) {
 static inline int str_to_any(PyObject* value, TVMFFIAny* out) {
   Py_ssize_t size;
   if (!PyUnicode_Check(value)) return fail_type("str", value);
-  const char* text = PyUnicode_AsUTF8AndSize(value, &size); /* cached in the str */
+  const char* text = PyUnicode_AsUTF8AndSize(value, &size); /* the str caches this text */
   if (text == NULL) return -1;
   if (size > FLOOR_MAX_SMALL_STR) return long_str_to_any(text, (size_t)size, out);
   out->type_index = kTVMFFISmallStr;

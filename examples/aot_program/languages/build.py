@@ -23,7 +23,7 @@ SIGNATURE = "axpy_{}(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cp
 
 
 class MissingCompilerError(Exception):
-    """The compiler of a language is not installed."""
+    """Error: the compiler of a language is not installed."""
 
 
 def run(*command: str | Path, cwd: Path = HERE) -> str:

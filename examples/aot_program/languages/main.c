@@ -38,16 +38,14 @@ static const struct {
 #undef X
 };
 
-/* ---- Memory ------------------------------------------------------------------------------------
- */
+/* ---- Allocation of tensor memory ------------------------------------------------------------- */
 
 static void* allocate_host(size_t bytes) { return malloc(bytes); }
 static int wait_host(void) { return 0; }
 
 const memory host = {kDLCPU, allocate_host, wait_host, free};
 
-/* ---- Calls -------------------------------------------------------------------------------------
- */
+/* ---- Calls of the kernels -------------------------------------------------------------------- */
 
 static void print_error(void) {
   TVMFFIObjectHandle error = NULL;

@@ -11,7 +11,7 @@ typedef struct {
   DLDeviceType device;
   /* Allocate memory that both the program and the kernel can access; return NULL on failure. */
   void* (*allocate)(size_t bytes);
-  /* Wait for the launched kernels; return 0 or an error code of the CUDA driver. */
+  /* Wait for all launched kernels; return 0 or an error code of the CUDA driver. */
   int (*wait)(void);
   void (*release)(void* memory);
 } memory;

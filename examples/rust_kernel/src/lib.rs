@@ -9,7 +9,7 @@ fn softmax(x: TensorView<'_>, mut y: TensorMut<'_>, temperature: f64) -> Result<
         let text = format!("softmax() argument 'temperature': must be > 0, got {temperature}");
         return Err(Error::value_error(text));
     }
-    let columns = (x.shape()[1] as usize).max(1); // chunks_exact panics for the size 0
+    let columns = (x.shape()[1] as usize).max(1); // avoid the size 0, for which chunks_exact panics
     let scale = 1.0 / temperature as f32;
     let rows = x.as_slice::<f32>()?.chunks_exact(columns);
     for (x, y) in rows.zip(y.as_mut_slice::<f32>()?.chunks_exact_mut(columns)) {

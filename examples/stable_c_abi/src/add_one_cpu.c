@@ -65,7 +65,7 @@ static int borrow_tensor(const TVMFFIAny* value, const char* param, const DLTens
       *out = value->v_ptr;
       return 0;
     case kTVMFFITensor:
-      *out = (const DLTensor*)(value->v_obj + 1); /* follows the object header */
+      *out = (const DLTensor*)(value->v_obj + 1); /* the DLTensor follows the object header */
       return 0;
     default:
       return raise_mismatch("TypeError", param, expected,
@@ -88,7 +88,7 @@ static int check_memory(const DLTensor* tensor, const char* param) {
   return 0;
 }
 
-/* Same as borrow_tensor, but check that the tensor is a float32 vector on the CPU. */
+/* Same as borrow_tensor, but also check that the tensor is a float32 vector on the CPU. */
 static int borrow_vector(const TVMFFIAny* value, const char* param, const DLTensor** out) {
   const DLTensor* tensor = NULL;
   if (borrow_tensor(value, param, &tensor) != 0) return -1;

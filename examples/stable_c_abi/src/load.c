@@ -42,7 +42,7 @@ static int call_global(const char* name, TVMFFIAny* args, int32_t num_args, TVMF
   TVMFFIObjectHandle function = NULL;
   if (TVMFFIFunctionGetGlobal(&key, &function) != 0) return -1;
   if (function == NULL) return raise_not_found("global function", name);
-  *result = (TVMFFIAny){.type_index = kTVMFFINone}; /* the callee expects None on entry */
+  *result = (TVMFFIAny){.type_index = kTVMFFINone}; /* the callee expects that the result is None */
   int code = TVMFFIFunctionCall(function, args, num_args, result);
   TVMFFIObjectDecRef(function);
   return code;
@@ -53,7 +53,7 @@ static int load_module(const char* path, TVMFFIObjectHandle* out) {
   TVMFFIAny args[] = {view_of_text(path)};
   TVMFFIAny module;
   if (call_global("ffi.ModuleLoadFromFile", args, 1, &module) != 0) return -1;
-  *out = module.v_obj; /* the reference moves from the Any to *out */
+  *out = module.v_obj; /* the reference of the result moves to *out */
   return 0;
 }
 
@@ -72,7 +72,7 @@ static int get_function(TVMFFIObjectHandle module, const char* name, TVMFFIObjec
  * callee has returned -1 without an error. */
 static void print_error(void) {
   TVMFFIObjectHandle error = NULL;
-  TVMFFIErrorMoveFromRaised(&error); /* owned from here on */
+  TVMFFIErrorMoveFromRaised(&error); /* this function owns the error now */
   if (error == NULL) {
     fprintf(stderr, "the call failed but left no error\n");
     return;
@@ -110,7 +110,7 @@ static int run_add_one_cpu(TVMFFIObjectHandle add_one_cpu) {
   TVMFFIAny args[] = {view_of_tensor(&x), view_of_tensor(&y)};
   TVMFFIAny result = {.type_index = kTVMFFINone};
   if (TVMFFIFunctionCall(add_one_cpu, args, 2, &result) != 0) return -1;
-  print_vector("x", x_values, kSize); /* the result is None: nothing to release */
+  print_vector("x", x_values, kSize); /* the result is None, so there is nothing to release */
   print_vector("y", y_values, kSize);
   return 0;
 }

@@ -90,9 +90,9 @@ template <typename T>
   ThrowCannotTreat(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
 }
 
-// Casts of an Any or AnyView to a type T other than Any and AnyView.  The parameter is a pointer
-// because the failure path needs the address of the value: a value parameter would have to be
-// stored in memory before every cast.
+// Functions that cast an Any or AnyView to a type T other than Any and AnyView.  The parameter is a
+// pointer because the failure path needs the address of the value: a value parameter would have to
+// be stored in memory before every cast.
 template <typename T>
 std::optional<T> ValueAs(const TVMFFIAny* value) {
   if (!TypeTraits<T>::CheckAnyStrict(value)) return std::nullopt;

@@ -101,8 +101,8 @@ struct AnyHash {
   uint64_t operator()(const Any& src) const {
     return Combine(src, [&](const TVMFFIAny* hook) { return CallHook(hook, src); });
   }
-  // Computes the hash of `src`; call_hook(hook) must call the `__any_hash__` hook of its type,
-  // which may run arbitrary code.
+  // Computes the hash of `src`.  If the type of `src` has an `__any_hash__` hook, call_hook(hook)
+  // must call this hook, which may run arbitrary code.
   template <typename CallHookFunc>
   TVM_FFI_INLINE static uint64_t Combine(const Any& src, const CallHookFunc& call_hook) {
     const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
@@ -153,8 +153,8 @@ struct AnyEqual {
   bool operator()(const Any& lhs, const Any& rhs) const {
     return Compare(lhs, rhs, [&](const TVMFFIAny* hook) { return CallHook(hook, lhs, rhs); });
   }
-  // Returns true if two values are equal; call_hook(hook) must call the `__any_equal__` hook of
-  // their type, which may run arbitrary code.
+  // Returns true if two values are equal.  If their type has an `__any_equal__` hook,
+  // call_hook(hook) must call this hook, which may run arbitrary code.
   template <typename CallHookFunc>
   TVM_FFI_INLINE static bool Compare(const Any& lhs, const Any& rhs,
                                      const CallHookFunc& call_hook) {

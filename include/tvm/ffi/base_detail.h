@@ -77,7 +77,8 @@
 #define TVM_FFI_NO_CLASS_CHECK_ __attribute__((no_sanitize("vptr")))
 #endif
 
-// Attributes of a failure path: never inlined, placed away from hot code, private to the library.
+// Attributes of a function on a failure path: never inlined, placed away from hot code, private to
+// the library.
 #define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 
 #define TVM_FFI_STR_CONCAT_(a, b) a##b
@@ -142,7 +143,7 @@ namespace detail {
 // registers.
 typedef uint64_t Block16 __attribute__((vector_size(16)));
 
-// Calls f(0, first), f(1, second), ... in order.
+// Calls f(index, argument) for each argument in order; the first index is 0.
 template <typename F, typename... Args>
 void for_each(const F& f, Args&&... args) {
   [[maybe_unused]] size_t i = 0;

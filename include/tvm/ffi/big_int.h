@@ -25,7 +25,8 @@ class BigIntObj : public Object {
   size_t size;  // number of words
 
   explicit BigIntObj(size_t size) : size(size) {}
-  BigIntObj(const BigIntObj&) = delete;  // a copy would not include the words after the object
+  // Not copyable: a copy would lack the words that follow the object.
+  BigIntObj(const BigIntObj&) = delete;
   int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
 
   static constexpr int32_t _type_index = kTVMFFIBigInt;
@@ -215,7 +216,7 @@ class BigInt {
   ArrayView Words() const {
     return IsSmall() ? ArrayView(&data_.v_int64, 1) : ArrayView(object()->words(), object()->size);
   }
-  // Returns -1, 0 or 1 if `a` is less than, equal to or greater than `b`, which must not be NaN.
+  // Returns -1 if `a` < `b`, 0 if `a` == `b`, and 1 if `a` > `b`.  `b` must not be NaN.
   static int CompareFloat(const BigInt& a, double b);
   static int Compare(const BigInt& a, const BigInt& b) {
     if (a.IsSmall() && b.IsSmall()) {

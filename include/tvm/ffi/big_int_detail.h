@@ -57,8 +57,8 @@ inline size_t NormalizedSize(const int64_t* data, size_t size) {
   return size;
 }
 
-// Returns -1, 0 or 1 if `a` is less than, equal to or greater than `b`.  Neither may have redundant
-// sign words.
+// Returns -1 if `a` < `b`, 0 if `a` == `b`, and 1 if `a` > `b`.  Neither may have redundant sign
+// words.
 inline int Compare(BigIntWords a, BigIntWords b) {
   bool negative = IsNegative(a);
   if (negative != IsNegative(b)) return negative ? -1 : 1;
@@ -265,7 +265,7 @@ inline Digits DivRemFallback(Digits* u, Digits v) {
       window[i] = static_cast<uint32_t>(difference);
       borrow = difference >> 63;
     }
-    if (borrow != 0) {  // the guessed digit was too large by 1
+    if (borrow != 0) {  // the estimate of the quotient digit was too large by 1
       --guess;
       uint64_t sum = 0;
       for (size_t i = 0; i <= n; ++i) {
@@ -311,7 +311,7 @@ TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
   Digits digits;
   while (!text.empty()) {
     uint64_t carry = 0, factor = 1;
-    size_t size = (text.size() - 1) % 9 + 1;  // all groups but the first have 9 digits
+    size_t size = (text.size() - 1) % 9 + 1;  // all groups of digits except the first have 9 digits
     for (char c : text.substr(0, size)) {
       carry = carry * 10 + static_cast<uint64_t>(c - '0');
       factor *= 10;

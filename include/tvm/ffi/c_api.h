@@ -619,12 +619,12 @@ typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle* result);
 
 /* Bits of TVMFFIFieldInfo.flags and TVMFFIMethodInfo.flags; other bits are 0. */
 typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
-  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,          /* users may call the setter */
-  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,        /* default_value_or_factory is valid */
-  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,    /* method without a self argument */
-  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,     /* ignored by structural comparison and hash */
-  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4, /* kTVMFFIDefRegionKindPattern holds for the
-                                                      * variables in the field */
+  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,   /* field is writable: users may call the setter */
+  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1, /* default_value_or_factory contains the default */
+  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2, /* method is static: it has no self argument */
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3, /* structural equality and hash ignore the field */
+  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4,  /* kTVMFFIDefRegionKindPattern holds for the
+                                                       * variables in the field */
   kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* default_value_or_factory is a Function
                                                        * without parameters, called for each
                                                        * object */
@@ -642,10 +642,10 @@ typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
 /* Treatment of a type by structural equality and hash. */
 typedef enum TVMFFISEqHashKind TVM_FFI_ENUM_BASE_ {
   kTVMFFISEqHashKindUnsupported = 0,    /* structural comparison or hash of the type is an error */
-  kTVMFFISEqHashKindTreeNode = 1,       /* compare content but not the sharing of nodes */
+  kTVMFFISEqHashKindTreeNode = 1,       /* compare only the content, not which nodes are shared */
   kTVMFFISEqHashKindFreeVar = 2,        /* a variable: equal to the variable that is defined at the
                                          * same position; equal only to itself if undefined */
-  kTVMFFISEqHashKindDAGNode = 3,        /* compare content and the sharing of nodes */
+  kTVMFFISEqHashKindDAGNode = 3,        /* compare the content, and which nodes are shared */
   kTVMFFISEqHashKindConstTreeNode = 4,  /* same as TreeNode, for types without variables: objects
                                          * with equal addresses need no comparison */
   kTVMFFISEqHashKindUniqueInstance = 5, /* each object is equal only to itself */

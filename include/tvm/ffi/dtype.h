@@ -5,11 +5,11 @@
 
 #include <tvm/ffi/function.h>
 
-// Equality of code, bits and lanes.
+// Returns true if code, bits and lanes of two dtypes are equal.
 inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {
   return lhs.code == rhs.code && lhs.bits == rhs.bits && lhs.lanes == rhs.lanes;
 }
-// Inequality of code, bits or lanes.
+// Returns true if code, bits or lanes of two dtypes differ.
 inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(lhs == rhs); }
 
 namespace tvm {
@@ -114,7 +114,7 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
     result->v_dtype = src;
   }
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
-  // Throws ValueError for a string that is not the name of a dtype.
+  // Converts a dtype, or a string with the name of a dtype.  Throws ValueError for other strings.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
     // The type `Text` depends on T, so that only files that convert a dtype instantiate the string

@@ -112,8 +112,8 @@ inline const EnumStateObj* FindEnumState(int32_t type_index) {
   return ObjectUnsafe::RawObjectPtrFromUnowned<EnumStateObj>(state->v_obj);
 }
 
-// Returns the instance with this integer or string index, or a null reference if no instance has
-// it.
+// Returns the instance with this integer or string index, or a null reference if there is no such
+// instance.
 inline ObjectRef FindEnumInstance(int32_t type_index, const Any& index) {
   const EnumStateObj* state = FindEnumState(type_index);
   if (state == nullptr) return ObjectRef();

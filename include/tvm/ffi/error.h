@@ -227,9 +227,9 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   ThrowError(std::string_view(kind), message.view());
 }
 
-// Left operand of `thrower <<= message` in TVM_FFI_THROW.  C++ evaluates the right operand of <<=
-// first, so the code that computes the message cannot overwrite the backtrace, which is in a buffer
-// of the thread.
+// Class of the left operand of `thrower <<= message` in TVM_FFI_THROW.  C++ evaluates the right
+// operand of <<= first, so the code that computes the message cannot overwrite the backtrace, which
+// is in a buffer of the thread.
 template <bool log>
 class TVM_FFI_HIDDEN ErrorThrower {
  public:
@@ -411,7 +411,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-// Throws if x is null; otherwise, the expression has the value of x.  It evaluates x twice.  The
+// Throws if x is null; otherwise, the value of the macro is x.  The macro evaluates x twice.  The
 // call of Checked() prevents a compiler warning about an unused value.
 #define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \

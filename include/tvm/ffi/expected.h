@@ -142,7 +142,8 @@ class Expected : public detail::ExpectedBase {
   }
 
  private:
-  // Tag of the constructor whose argument is known to be a T or an Error.
+  // Tag of the constructor that does not check its argument.  The caller guarantees that the
+  // argument is a T or an Error.
   struct Checked {};
   Expected(Checked, Any data) : ExpectedBase(std::move(data)) {}
 
@@ -245,7 +246,7 @@ struct TypeTraits<Expected<T>> : TypeTraitsBase {
 
 namespace detail {
 
-// Left operand of `maker <<= message` in TVM_FFI_UNEXPECTED.
+// Class of the left operand of `maker <<= message` in TVM_FFI_UNEXPECTED.
 class TVM_FFI_HIDDEN UnexpectedMaker {
  public:
   UnexpectedMaker(const char* kind, const char* file, int line, const char* function)

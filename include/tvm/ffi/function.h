@@ -27,7 +27,7 @@
   }                                                     \
   TVM_FFI_UNREACHABLE()
 
-// Throws the pending error if a C function returns a nonzero code.
+// Calls a C function, and throws the pending error if the function returns a nonzero code.
 #define TVM_FFI_CHECK_SAFE_CALL(expr)          \
   {                                            \
     ::tvm::ffi::detail::CheckSafeCall((expr)); \
@@ -124,7 +124,7 @@ constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
 }
 
 // True if a packed callable (a C++ callable that receives its arguments as AnyViews) overwrites the
-// bytes of its result slot, without releasing an object that the slot holds.
+// bytes of its result slot without releasing the previous object in the slot.
 template <typename TCallable>
 inline constexpr bool overwrites_result_v = false;
 
@@ -186,7 +186,7 @@ struct TypedCallable {
   F callable;
   std::string name;
 
-  // *rv must not hold an object.
+  // Calls the callable.  *rv must not hold an object on entry.
   void operator()(PackedArgs args, Any* rv) const {
     CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()), args.size(),
               AnyUnsafe::TVMFFIAnyPtrFromAny(*rv));

@@ -19,7 +19,8 @@ class TypedFunction;
 
 namespace detail {
 
-// True if the traits of T have TypeSchema(), which is optional in traits that users write.
+// True if TypeTraits<T> has the function TypeSchema(), which is optional in traits that users
+// write.
 template <typename T, typename = void>
 inline constexpr bool has_type_schema_v = false;
 template <typename T>
@@ -241,7 +242,7 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 // Name and signature of the called function, for error messages.  CallSites are passed by value, in
 // registers.
 struct CallSite {
-  const char* function_name;  // "" if the function has no name
+  const char* function_name;  // name of the function; "" if the function has no name
   const Signature* signature;
 };
 

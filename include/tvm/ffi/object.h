@@ -27,7 +27,7 @@ template <typename T, typename Enable = void>
 class Optional;
 template <typename... V>
 class Variant;
-// Defined in memory.h.
+// Returns a new object of class T.  Defined in memory.h.
 template <typename T, typename... Args>
 Arc<T> make_arc(Args&&... args);
 
@@ -42,7 +42,7 @@ inline void IncRef(TVMFFIObject* object) {
   __atomic_fetch_add(&object->combined_ref_count, kCombinedRefCountStrongOne, __ATOMIC_RELAXED);
 }
 
-// Makes the writes of previous owners visible before a deleter runs.
+// Makes writes of previous owners to the object visible to this thread before the deleter runs.
 inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 #ifdef TVM_FFI_THREAD_SANITIZER_
   static_cast<void>(__atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE));
@@ -146,7 +146,8 @@ struct ObjectUnsafe;
 
 }  // namespace detail
 
-// Base of all object classes.  It has no virtual functions, so the header comes first.
+// Base of all object classes.  Object has no virtual functions, so the header is at the start of
+// its memory.
 class Object {
  public:
   Object() : header_{} {}

@@ -22,7 +22,7 @@ struct ObjectUnsafe {
   static TVMFFIObjectAllocHeader* GetObjectAllocHeaderFromPtr(void* object) {
     return static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
   }
-  // Returns the offset in bytes of the object header within an instance of Class.
+  // Returns the offset of the object header from the start of an instance of Class, in bytes.
   template <typename Class>
   static int64_t GetObjectOffsetToSubclass() {
     const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});
@@ -312,7 +312,8 @@ std::optional<RefType> ObjectRef::as() && {
 }
 
 namespace detail {
-// Throws TypeError.  For a container, the message names the element whose type does not match.
+// Throws TypeError for a failed conversion.  For a container, the message names the element whose
+// type does not match.
 template <typename RefType>
 [[noreturn]] TVM_FFI_FAILURE_ void ThrowCannotTreatRef(const ObjectRef& ref) {
   TVMFFIAny view;

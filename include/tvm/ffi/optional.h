@@ -58,8 +58,8 @@ inline constexpr bool optional_assigns_v =
   ThrowError("RuntimeError", std::string_view(message));
 }
 
-// True if operator== compares a U with the value of an Optional; std::nullopt_t and nullptr have
-// separate overloads.
+// True if an Optional can be compared with a U by the generic operator==; std::nullopt_t and
+// nullptr have separate overloads.
 template <typename U>
 inline constexpr bool is_optional_operand_v =
     !is_optional_type_v<U> && !std::is_same_v<U, std::nullopt_t> &&

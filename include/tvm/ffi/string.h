@@ -81,7 +81,8 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
   SetPointerPayload(out, heap_index, object);
 }
 
-constexpr size_t kSmallTextSize = 7;  // bytes that fit into a value without a heap object
+// Maximum number of bytes that a value stores without a heap object.
+constexpr size_t kSmallTextSize = 7;
 
 // Stores a string or bytes value in *out.  *out must not own a reference, because its previous
 // content is not released.
@@ -93,7 +94,7 @@ inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, 
   if (size > 0) std::memcpy(out->v_bytes, data, size);
 }
 
-// Sets each bit of *difference that differs between the two 16-byte blocks.
+// Sets those bits of *difference in which the two 16-byte blocks differ.
 inline void AddDifference(Block16* difference, const char* lhs, const char* rhs) {
   Block16 l;
   Block16 r;

@@ -80,7 +80,7 @@ struct TypeTraits {
   static constexpr bool storage_enabled = false;
 };
 
-// Conversion traits of T without const and reference.
+// Conversion traits of T, where const and reference are removed from T.
 template <typename T>
 using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>>>;
 
@@ -150,7 +150,7 @@ inline void SetPointerPayload(TVMFFIAny* out, int32_t type_index, void* value) {
   out->v_ptr = value;
 }
 
-// Traits of a value that is copied bit by bit; `Self` supplies the copy functions.
+// Traits of a type whose values are copied bit by bit; `Self` supplies the copy functions.
 template <typename Self, typename T>
 struct PlainValueTraits : TypeTraitsBase {
   static void MoveToAny(T src, TVMFFIAny* result) { Self::CopyToAnyView(src, result); }

@@ -204,13 +204,12 @@ class DeepCopier {
     try {
       Any original = ReadField(ObjectOf(entry.original), field);
       if (FindCopy(original) != nullptr) SetField(ObjectOf(entry.copy), field, original);
-    } catch (...) {  // keep the first error
+    } catch (...) {  // keep only the first error
     }
   }
 
-  // All originals with their copies, parents before children.  In this order, the release of a copy
-  // does not recurse, because the entries of its children, which come later, still own the
-  // children.
+  // All originals with their copies; parents are before their children.  In this order, the release
+  // of a copy does not recurse, because the later entries still own the children of the copy.
   std::vector<Entry> copies_;
   ObjectTable<size_t> positions_;  // the index of each original in copies_
   std::vector<Any> tables_with_copied_keys_;

@@ -49,7 +49,9 @@ int CompareText(const Any& lhs, const Any& rhs) {
 
 int CompareFloats(double lhs, double rhs, CompareMode mode) {
   if (std::isnan(lhs) || std::isnan(rhs)) {
-    if (mode == CompareMode::kOrder) TVM_FFI_THROW(TypeError) << "Cannot order NaN values";
+    if (mode == CompareMode::kOrder) {
+      TVM_FFI_THROW(TypeError) << "cannot order values that contain NaN";
+    }
     return std::isnan(lhs) && std::isnan(rhs) ? 0 : 1;
   }
   return Sign(lhs, rhs);

@@ -10,17 +10,17 @@
 namespace tvm::ffi::extra {
 
 enum class CompareMode {
-  kEquality,  // the result is 0 for equal values, else nonzero
-  kOrder,     // the result is negative, 0 or positive; values without an order are an error
+  kEquality,  // the result is 0 if the values are equal, else nonzero
+  kOrder,     // the result is negative, 0 or positive; TypeError for values without order
 };
 
 // Compares two values that have no children (ChildKindOf) or different types.  In kOrder, throws
 // TypeError if the values have no order.
 int CompareLeaves(const Any& lhs, const Any& rhs, CompareMode mode);
 
-// Returns true if two objects of the same opaque type represent the same object: tensors if they
-// view the same memory with the same shape, strides and dtype, wrapped Python objects if they wrap
-// the same object, other objects if they are identical.
+// Returns true if two objects of the same opaque type are considered identical.  For tensors, this
+// means the same memory, shape, strides and dtype; for wrapped Python objects, the same Python
+// object; for other objects, the same address.
 bool IsSameOpaque(const Any& lhs, const Any& rhs);
 
 [[noreturn]] void ThrowNoOrder(int32_t type_index);

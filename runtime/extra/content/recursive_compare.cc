@@ -19,7 +19,7 @@ namespace {
 
 constexpr WalkLimits kLimits{"RecursiveCompare: "};
 
-// Two objects and the mode of their comparison.
+// A key of the set of compared pairs: two objects and the mode of their comparison.
 struct ObjectPair {
   const Object* lhs;
   const Object* rhs;
@@ -75,15 +75,16 @@ class RecursiveComparer {
     Open(const Any& lhs, const Any& rhs)
         : children(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
     const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
-    ChildReader children;  // reads the children of the left object
+    ChildReader children;  // reader of the children of the left object
     Any rhs;
     Snapshot rhs_copy;
   };
-  // Owned references to both objects of a pair, so that no other objects get their addresses.
+  // The state of a known pair.  The references to both objects are owned, so that no other objects
+  // get the addresses of the pair.
   struct Known {
     Any lhs;
     Any rhs;
-    bool is_done = false;  // false: the comparison is in progress
+    bool is_done = false;  // false while the pair is being compared
   };
 
   // Restores the stack and the mode when a call of Compare ends, also by an exception.  Removes the
@@ -126,7 +127,7 @@ class RecursiveComparer {
     }
   }
   [[noreturn]] static void ThrowNoOrderOfTables() {
-    TVM_FFI_THROW(TypeError) << "Cannot order Map/Dict values";
+    TVM_FFI_THROW(TypeError) << "cannot order Map or Dict values, because maps have no order";
     TVM_FFI_UNREACHABLE();
   }
 
@@ -192,8 +193,8 @@ class RecursiveComparer {
   }
   int CompareForHook(AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }
 
-  // Calls a comparison hook for two objects.  Adds the pair to known_, which owns both objects: the
-  // hook may remove them from their containers.
+  // Calls a comparison hook for two objects.  Adds the pair to known_, which then owns both
+  // objects, because the hook may remove the objects from their containers.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
     HookScope running(&hooks_, kLimits);
@@ -218,7 +219,7 @@ class RecursiveComparer {
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
     if (!is_new) {
       if (!IsOrder() || known->second.is_done) return false;
-      TVM_FFI_THROW(ValueError) << kLimits.service << "cyclic reference detected in ordering";
+      TVM_FFI_THROW(ValueError) << kLimits.service << "cannot order a value that contains itself";
     }
     try {
       added_.push_back(pair);
@@ -271,8 +272,9 @@ class RecursiveComparer {
     const Open& open = open_.back();
     ChildKind kind = open.children.kind();
     const Any& other = open.RhsContainer();
-    if (kind == ChildKind::kElements && SequenceOf(other)->size() > open.children.count())
+    if (kind == ChildKind::kElements && SequenceOf(other)->size() > open.children.count()) {
       return -1;
+    }
     if (kind == ChildKind::kPairs && TableOf(other)->size() != open.children.size()) {
       return DifferInSize();
     }

@@ -99,7 +99,7 @@ class OpenHash {
   }
 
   uint64_t hash_;
-  std::vector<uint64_t> pairs_;  // hashes of the pairs; the last may cover only a key
+  std::vector<uint64_t> pairs_;  // hashes of the pairs; the last one may lack the value of its pair
 };
 
 // Hashes each object once.  Where an object occurs inside itself, uses the hash of its type key
@@ -124,10 +124,12 @@ class RecursiveHasher {
   }
 
  private:
-  // The hash of an object, and an owned reference, so that no other object gets its address.
+  // The hash of an object, and an owned reference to the object, so that no other object gets the
+  // same address.
   struct Known {
     Any owner;
-    uint64_t hash;  // the result; while the object is on the stack, the hash of its type key
+    // The hash of the object; while the object is on the stack, the hash of its type key.
+    uint64_t hash;
   };
 
   // Pops the frames that an exception left on the stack.

@@ -45,9 +45,9 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-// Limits of an abbreviated repr.
+// The two numbers that determine whether and how a repr is abbreviated.
 struct PrintLimits {
-  // The value is abbreviated if its containers together have more elements than this.
+  // The value is abbreviated if its containers together have more than `threshold` elements.
   size_t threshold;
   // The number of elements that an abbreviated container shows at each end.
   size_t edge_items;
@@ -55,7 +55,7 @@ struct PrintLimits {
 
 enum class PrintMode {
   kWhole,
-  kCounting,     // counts the elements; stops at the first one beyond the threshold
+  kCounting,     // only counts the elements; stops if there are more than the threshold
   kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 

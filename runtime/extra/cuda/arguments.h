@@ -13,7 +13,7 @@
 namespace tvm::ffi::extra::cuda {
 
 // Storage for one kernel argument.  An integer is stored with 64 bits.  A kernel with a narrower
-// parameter reads the first bytes.  They are the low bytes, because every machine with CUDA is
+// parameter reads the first bytes, which are the low bytes, because every machine with CUDA is
 // little-endian.
 union Slot {
   int64_t integer;

@@ -96,7 +96,7 @@ class CudaModuleObj final : public ModuleObj {
  private:
   void AddName(const std::string& name) {
     if (!indices_.emplace(name, indices_.size()).second) {
-      TVM_FFI_THROW(ValueError) << "CUDA module: duplicate function `" << name << "`";
+      TVM_FFI_THROW(ValueError) << "CUDA module: two functions have the name `" << name << "`";
     }
   }
   // Returns the launch plan to which a function index belongs; nullptr if the index belongs to a
@@ -155,7 +155,7 @@ void CudaModuleObj::WriteToFile(const String& file_name, const String& format) c
   std::ofstream file(std::string(file_name), std::ios::binary | std::ios::trunc);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();
-  if (!file) TVM_FFI_THROW(OSError) << "cannot write " << file_name;
+  if (!file) TVM_FFI_THROW(OSError) << "cannot write a CUDA module to the file " << file_name;
 }
 
 Bytes CudaModuleObj::SaveToBytes() const {
@@ -206,7 +206,8 @@ std::vector<std::string> ReadStrings(const Any& value) {
 
 void CheckParts(const Array<Any>& parts, size_t count, const char* expected) {
   if (parts.size() != count) {
-    TVM_FFI_THROW(ValueError) << "expected " << expected << ", got " << parts.size() << " elements";
+    TVM_FFI_THROW(ValueError) << "CUDA module: expected " << count << " elements for " << expected
+                              << ", got " << parts.size();
   }
 }
 
@@ -242,7 +243,9 @@ ffi::Module CreateWithPlans(const Array<Array<Any>>& images, const Array<Array<A
     module.images.push_back({CheckImage(bytes, std::string(parts[1].cast<String>())),
                              parts[2].cast<String>(), std::string(bytes)});
   }
-  if (module.images.empty()) TVM_FFI_THROW(ValueError) << "a CUDA module needs an image, got none";
+  if (module.images.empty()) {
+    TVM_FFI_THROW(ValueError) << "a CUDA module must have at least one device image, got none";
+  }
   for (const Array<Any>& kernel : kernels) module.kernels.push_back(ReadKernel(kernel));
   for (const Array<Any>& parts : plans) {
     CheckParts(parts, 4, "a launch plan [name, documentation, metadata, program]");

@@ -15,8 +15,8 @@
 
 namespace tvm::ffi::extra {
 
-// Registers the two global functions that the comment at the beginning of this file describes.
-// Called from dynamic_loading.cc.
+// Registers the two global functions pytvmffi.CUDAModuleCreate and
+// ffi.Module.load_from_bytes.cuda_driver.  Called from dynamic_loading.cc.
 void RegisterCudaModules();
 
 }  // namespace tvm::ffi::extra

@@ -42,8 +42,8 @@ void ImageOnDevice::Load(const std::string& image) {
   }
 }
 
-// Ignores driver errors, which a destructor cannot report.  If the driver is shutting down, it has
-// already freed the image.
+// Ignores driver errors, which a destructor cannot report.  If the driver is shutting down, the
+// driver has already freed the image.
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;

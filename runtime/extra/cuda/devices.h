@@ -18,10 +18,10 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// A kernel in an image that is loaded on one device.
+// The state of one kernel of an image that is loaded on a device.
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
-  // Limit in bytes that is set in the driver for this kernel.
+  // The limit of dynamic shared memory in bytes that was set in the driver for this kernel.
   std::atomic<uint32_t> dynamic_shared_memory{0};
   std::atomic<bool> has_large_clusters{false};
 };
@@ -67,7 +67,7 @@ class ImageOnDevice {
   Device device_ = 0;
   Context context_ = nullptr;
   LoadedImage loaded_ = nullptr;
-  std::mutex growth_mutex_;  // held while a kernel's limit is raised; no error is thrown under it
+  std::mutex growth_mutex_;  // held while a limit is raised; released before errors are thrown
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 
@@ -81,7 +81,7 @@ class ImageOnDevices {
   ~ImageOnDevices();
 
   const std::string& image() const { return image_; }
-  // Returns the image as it is loaded on the device with the id `device_id`.  The first call for a
+  // Returns the state of the image on the device with the id `device_id`.  The first call for a
   // device loads the image.
   ImageOnDevice& At(const Driver& driver, int device_id);
 

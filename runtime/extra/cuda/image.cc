@@ -43,7 +43,7 @@ void CheckCubin(std::string_view bytes) {
          " bytes, expected at least " + std::to_string(kSection));
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
-    // 8 is SHT_NOBITS: the section has no bytes in the file.
+    // A section of type 8 (SHT_NOBITS) has no bytes in the file.
     bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;
     uint64_t offset = LittleEndian(bytes, section + 24, 8),
              size = LittleEndian(bytes, section + 32, 8);

@@ -87,7 +87,7 @@ void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
 
 namespace {
 
-// Returns the image that fits a device best, or nullptr if none can run on the device.
+// Returns the image with the best rank for a device, or nullptr if no image can run on the device.
 TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const ModuleImages& images,
                                       int capability) {
   ModuleImage* best = nullptr;
@@ -99,8 +99,8 @@ TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const Module
   return best;
 }
 
-// Returns the address of a kernel argument.  For a tensor or workspace, this is the address of its
-// data pointer.
+// Returns the address of a kernel argument.  If the argument is a tensor or workspace, this is the
+// address of a variable that contains the data pointer.
 TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const LaunchCall& call,
                                        Slot* slot) {
   if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.index);

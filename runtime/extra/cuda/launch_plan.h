@@ -28,7 +28,7 @@ struct ModuleImage {
         on_devices(std::move(content), num_kernels) {}
 
   ImageFormat format;
-  std::string architecture_text;  // GPU architecture in the saved module, such as "sm_90a"
+  std::string architecture_text;  // GPU architecture of the image's code, such as "sm_90a"
   Architecture architecture;
   ImageOnDevices on_devices;
 };

@@ -119,7 +119,7 @@ uint64_t ReadVersion(Reader* in) {
 void ReadImages(uint64_t version, Reader* in, SavedModule* module) {
   size_t position = in->position();
   module->images.resize(version == kOneImage ? 1 : in->Count(20, "images"));
-  if (module->images.empty()) in->Fail(position, "expected images, got none");
+  if (module->images.empty()) in->Fail(position, "expected at least one device image, got none");
   for (SavedImage& image : module->images) {
     image.format = ReadFormat(in);
     if (version != kOneImage) image.architecture = in->Text("bytes of an architecture");
@@ -168,7 +168,7 @@ SavedModule DecodeModule(std::string_view bytes) {
   SavedModule module;
   uint64_t version = ReadVersion(&in);
   ReadImages(version, &in, &module);
-  size_t count = in.Count(40, "kernels");  // each kernel has five u64 lengths or counts
+  size_t count = in.Count(40, "kernels");  // 40 bytes: each kernel has five u64 sizes
   for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
   count = version == kOneImage ? 0 : in.Count(32, "launch plans");
   for (size_t i = 0; i < count; ++i) module.plans.push_back(ReadPlan(&in));

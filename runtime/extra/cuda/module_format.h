@@ -34,7 +34,7 @@ namespace tvm::ffi::extra::cuda {
 
 struct SavedImage {
   ImageFormat format;
-  std::string architecture;  // GPU architecture such as "sm_90a"; "" if unknown
+  std::string architecture;  // GPU architecture of the code, such as "sm_90a"; "" if unknown
   std::string content;
 };
 

@@ -69,7 +69,7 @@ std::optional<DLDataType> DtypeOf(std::string_view name) {
   DLDataType dtype;
   if (name.empty()) return std::nullopt;
   if (TVMFFIDataTypeFromString(&bytes, &dtype) == 0) return dtype;
-  // Drop this error, because the caller reports one with more detail.
+  // Discard the pending error, because the caller reports an error with more detail.
   ffi::detail::MoveFromSafeCallRaised();
   return std::nullopt;
 }
@@ -134,7 +134,10 @@ class LaunchFields {
 
   void Claim(const LaunchFieldName& claimed) {
     for (size_t field = claimed.first; field < size_t{claimed.first} + claimed.count; ++field) {
-      if (is_set_[field]) Fail(kernel_, "duplicate `" + std::string(claimed.name) + "`");
+      if (is_set_[field]) {
+        Fail(kernel_,
+             "`" + std::string(claimed.name) + "` sets a launch field that is already set");
+      }
       is_set_[field] = true;
     }
   }

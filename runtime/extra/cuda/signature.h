@@ -36,11 +36,11 @@ struct SavedKernel {
 enum class ParameterKind : uint8_t { kPointer, kSigned, kUnsigned, kBool, kFloat32, kFloat64 };
 
 struct Parameter {
-  std::string name;  // "" if the parameter has no name
+  std::string name;  // name of the parameter; "" if it has none
   std::string type;
   ParameterKind kind;
-  uint8_t bits = 0;         // number of bits of an integer parameter
-  bool is_compact = false;  // true for a type such as "float32[]": the tensor must be compact
+  uint8_t bits = 0;                 // number of bits of an integer parameter
+  bool is_compact = false;          // true if the tensor must be compact ("float32[]")
   std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for the type "void*"
 };
 

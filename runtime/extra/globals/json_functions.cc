@@ -20,7 +20,7 @@ Any ParseText(const String& text) { return json::Parse(text); }
 String ToText(const Any& value, const Optional<int64_t>& indent) {
   if (!indent.has_value()) return json::Stringify(value);
   if (*indent > std::numeric_limits<int>::max()) {
-    TVM_FFI_THROW(ValueError) << "indent must fit 32 bits, got " << *indent;
+    TVM_FFI_THROW(ValueError) << "ffi.json.Stringify: indent must fit 32 bits, got " << *indent;
   }
   return json::Stringify(value, static_cast<int>(std::max<int64_t>(*indent, -1)));
 }

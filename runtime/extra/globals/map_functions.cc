@@ -77,7 +77,9 @@ class ForwardIterator {
   Any operator()(int64_t request) {
     extra::ObjectLock lock(table_.get());
     if (request == 0 || request == 1) {
-      if (is_at_end_) TVM_FFI_THROW(IndexError) << "the iterator is at the end of the table";
+      if (is_at_end_) {
+        TVM_FFI_THROW(IndexError) << "the map iterator is at the end and has no current pair";
+      }
       return request == 0 ? pair_.first : pair_.second;
     }
     if (!is_at_end_) Advance();
@@ -86,10 +88,11 @@ class ForwardIterator {
 
  private:
   void Advance() {
-    Any key = pair_.first;  // a copy of the key, because its hash hook may advance this iterator
+    Any key = pair_.first;  // copy the key, because its hash hook may advance this iterator
     auto position = table_->find(key);
     if (position == table_->end()) {
-      TVM_FFI_THROW(RuntimeError) << "the table changed during iteration: it lost the current key";
+      TVM_FFI_THROW(RuntimeError)
+          << "the map changed during iteration: its current key was removed";
     }
     Visit(++position);
   }

@@ -43,7 +43,8 @@ struct SystemModules {
 
 Module SystemLibraryModule(const std::string& prefix) {
   if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
-  // Load the library without the lock, because loaders of embedded modules are third-party code.
+  // Load the library before the mutex is locked, because loaders of embedded modules are
+  // third-party code.
   LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
   return SystemModules::Global().Add(prefix, loaded);
 }
@@ -73,7 +74,7 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// Removes a module from the set.  The module's destructor may run third-party code.  It does not
+// Removes a module from the set.  The module's destructor may run third-party code, but does not
 // run under the lock, because the caller's reference outlives this call.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);

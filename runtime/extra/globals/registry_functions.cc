@@ -88,7 +88,9 @@ class NameLister {
     auto i = args[0].cast<int64_t>();
     auto count = static_cast<int64_t>(names_.size());
     if (i < -1 || i >= count) {
-      TVM_FFI_THROW(IndexError) << "Index " << i << " out of bounds " << count;
+      TVM_FFI_THROW(IndexError)
+          << "ffi.FunctionListGlobalNamesFunctor: expected -1 or an index below " << count
+          << ", the number of names, got " << i;
     }
     *rv = i == -1 ? Any(count) : Any(String(names_[static_cast<size_t>(i)]));
   }

@@ -82,8 +82,10 @@ void CheckFits(size_t index, const DLTensor& from, const DLTensor& to) {
                               << ShapeText(from) << ", expected " << ShapeText(to);
   }
   if (from.dtype.bits * from.dtype.lanes % 8 != 0 && !IsContiguous(from)) {
-    TVM_FFI_THROW(ValueError) << "result " << index << " of the function is not contiguous, and "
-                              << from.dtype << " has several elements in a byte";
+    TVM_FFI_THROW(ValueError) << "result " << index
+                              << " of the function must be contiguous, because "
+                                 "a byte contains several elements of dtype "
+                              << from.dtype;
   }
 }
 

@@ -16,8 +16,8 @@ constexpr size_t kMaxDigits = 100000;
 
 void CheckLength(size_t num_digits) {
   if (num_digits > kMaxDigits) {
-    TVM_FFI_THROW(ValueError) << "ffi.BigInt of more than " << kMaxDigits
-                              << " decimal digits in a JSON graph";
+    TVM_FFI_THROW(ValueError) << "a JSON graph cannot contain an ffi.BigInt of more than "
+                              << kMaxDigits << " decimal digits";
   }
 }
 
@@ -34,7 +34,8 @@ BigInt FromDecimal(const String& text) {
   bool negative = !digits.empty() && digits[0] == '-';
   if (negative || (!digits.empty() && digits[0] == '+')) digits.remove_prefix(1);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    TVM_FFI_THROW(ValueError) << "Invalid decimal string for ffi.BigInt";
+    TVM_FFI_THROW(ValueError)
+        << "expected `data` of an ffi.BigInt to be a string of decimal digits";
   }
   CheckLength(digits.size());
   return detail::BigIntUnsafe::FromMagnitude(detail::int_ops::MagnitudeFromDecimal(digits),

@@ -11,7 +11,7 @@
 namespace tvm::ffi::extra {
 
 // Returns true if the JSON data of an object contains the value of the field itself, and false if
-// it contains the index of the node with the value.
+// the JSON data contains the index of the node with the value.
 inline bool IsInline(const TVMFFIFieldInfo* field) {
   switch (field->field_static_type_index) {
     case kTVMFFINone:

@@ -132,7 +132,8 @@ class LeafReader {
  private:
   static int32_t Int32(const Node& node, int64_t value) {
     using Limits = std::numeric_limits<int32_t>;
-    if (value < Limits::min() || value > Limits::max()) node.Reject("Device data out of range");
+    if (value < Limits::min() || value > Limits::max())
+      node.Reject("expected the Device data to be 32-bit integers, got " + std::to_string(value));
     return static_cast<int32_t>(value);
   }
 };

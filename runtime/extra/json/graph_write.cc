@@ -45,7 +45,7 @@ class GraphWriter {
   // An entry of the explicit stack: a value whose children are being written.
   struct Open {
     Any value;
-    std::vector<Any> children;  // a copy, because hooks may change the container
+    std::vector<Any> children;  // a copy of the children, because hooks may change the container
     json::Array indices;        // node indices of the children written so far
   };
 
@@ -196,7 +196,7 @@ class GraphWriter {
     }
   }
 
-  // Sets the node index of the value that Begin received last.
+  // Stores the node index of the value that the last call of Begin received.
   void SetIndex(int64_t index) {
     last_index_ = index;
     if (!open_.empty()) open_.back().indices.push_back(index);

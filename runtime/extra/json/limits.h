@@ -9,7 +9,8 @@ namespace tvm::ffi::extra {
 
 // The depth limit of JSON values is lower than kMaxDepth.  The JSON code and the release of nested
 // containers do not recurse, but client code that reads or releases the values often does.
-inline constexpr WalkLimits kJsonLimits{"", 10000, "Nesting deeper than %zu levels"};
+inline constexpr WalkLimits kJsonLimits{"", 10000,
+                                        "the JSON value is nested deeper than %zu levels"};
 
 }  // namespace tvm::ffi::extra
 

@@ -25,7 +25,7 @@ struct SyntaxError {
 std::string Describe(const SyntaxError& error, std::string_view text) {
   std::string_view before = text.substr(0, error.position);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  size_t line_start = before.rfind('\n') + 1;  // 0 if there is no newline, because npos + 1 is 0
   return error.message + ": line " + std::to_string(line) + " column " +
          std::to_string(error.position - line_start + 1) + " (char " +
          std::to_string(error.position) + ")";
@@ -208,7 +208,7 @@ class Parser {
     Fail("Unterminated string starting at", quote);
   }
 
-  // Reads the rest of an escape sequence after the backslash.
+  // Reads the characters of an escape sequence that follow the backslash.
   void ReadEscape() {
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     size_t letter = position_ < text_.size() ? kLetters.find(text_[position_]) : kLetters.npos;
@@ -222,8 +222,8 @@ class Parser {
     }
   }
 
-  // Reads the rest of \uXXXX from the letter u on.  If XXXX is a high surrogate, also reads the
-  // second escape sequence of the surrogate pair.
+  // Reads the characters of \uXXXX that follow the backslash.  If XXXX is a high surrogate, also
+  // reads the second escape sequence of the surrogate pair.
   uint32_t ReadUnicodeEscape() {
     size_t letter = position_++;
     uint32_t high = ReadHexDigits(letter);
@@ -279,7 +279,7 @@ class Parser {
   size_t position_{0};
   std::vector<Any> values_;
   std::vector<Open> open_;
-  std::string buffer_;  // the content of a string with escapes
+  std::string buffer_;  // decoded content of the current string, if it has escapes
 };
 
 }  // namespace

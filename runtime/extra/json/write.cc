@@ -39,8 +39,8 @@ class Writer {
   }
 
  private:
-  // An entry of the explicit stack: a container whose children are being written.  Has the range of
-  // the remaining items of a sequence or the remaining pairs of a map.
+  // An entry of the explicit stack: a container whose children are being written.  The entry has
+  // the range of the remaining items of a sequence, or of the remaining pairs of a map.
   struct Open {
     const Object* object;
     const Any* item;
@@ -84,7 +84,8 @@ class Writer {
         BeginMap(value.as<MapObj>());
         break;
       default:
-        TVM_FFI_THROW(ValueError) << "Unsupported type: `" << value.GetTypeKey() << "`";
+        TVM_FFI_THROW(ValueError) << "cannot write a value of type `" << value.GetTypeKey()
+                                  << "` as JSON";
     }
   }
 
@@ -107,7 +108,7 @@ class Writer {
     open_.push_back(std::move(container));
   }
 
-  // Throws if the List is already being written, which means that it contains itself.  Other
+  // Throws if the List is already being written, which means that the List contains itself.  Other
   // containers that can be written cannot contain themselves.
   void CheckNoCycle(const Object* list) const {
     for (const Open& container : open_) {
@@ -135,14 +136,14 @@ class Writer {
     WriteValue(value);
   }
 
-  // Writes the next key and returns its value.
+  // Writes the next key of the map and returns the value of the key.
   const Any& WriteKey(Open* map) {
     const MapBaseObj::KVType& pair = *map->pair;
     ++map->pair;
     int32_t key_type = pair.first.type_index();
     if (key_type != kTVMFFISmallStr && key_type != kTVMFFIStr) {
-      TVM_FFI_THROW(ValueError) << "Expect key to be string, got `" << pair.first.GetTypeKey()
-                                << "`";
+      TVM_FFI_THROW(ValueError) << "cannot write a map as JSON: expected string keys, got `"
+                                << pair.first.GetTypeKey() << "`";
     }
     WriteString(pair.first);
     out_ += is_indented_ ? ": " : ":";

@@ -22,11 +22,13 @@ class Table {
   }
 
   void Set(const Module& module, const String& name, AttachedMetadata metadata) {
-    // Declared before the lock, so that the removed entries are destroyed after the unlock.
+    // `dead` is declared before the lock, so that the removed entries are destroyed after the mutex
+    // is unlocked.
     std::unordered_map<const ModuleObj*, Entry> dead;
     std::lock_guard<std::mutex> lock(mutex_);
     is_used_.store(true, std::memory_order_relaxed);
-    // Only for the first function of a module, because the search takes time.
+    // Remove the entries of destroyed modules only when the first function of a module gets
+    // metadata, because the search for such entries is slow.
     if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);
     Entry& entry = entries_[module.get()];
     entry.module = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ModuleObj>(module);

@@ -20,8 +20,8 @@ inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width
   return value;
 }
 
-// A cursor over bytes.  Before callers allocate memory for a number of elements that they read,
-// they compare the number with num_left().  Callers throw their own errors.
+// A cursor over bytes.  A caller that reads a number of elements must compare the number with
+// num_left() before it allocates memory for the elements.  Callers throw their own errors.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}

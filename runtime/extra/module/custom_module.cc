@@ -42,7 +42,10 @@ struct MethodTable {
     if (name == "inspect_source") return &inspect_source;
     if (name == "save_to_bytes") return &save_to_bytes;
     if (name == "write_to_file") return &write_to_file;
-    TVM_FFI_THROW(ValueError) << "modules have no method `" << name << "`";
+    TVM_FFI_THROW(ValueError) << "modules have no method `" << name
+                              << "`; expected get_function, get_function_doc, "
+                                 "get_function_metadata, get_write_formats, inspect_source, "
+                                 "save_to_bytes or write_to_file";
     TVM_FFI_UNREACHABLE();
   }
 };
@@ -110,7 +113,9 @@ class CustomModuleObj final : public ModuleObj {
 void CheckKind(const String& kind) {
   std::string_view text(kind.data(), kind.size());
   if (text.empty() || text == "_lib" || text.find('\0') != std::string_view::npos) {
-    TVM_FFI_THROW(ValueError) << "\"" << text << "\" cannot be the kind of a module";
+    TVM_FFI_THROW(ValueError) << "module kind: expected a str that is not empty, has no NUL and is "
+                                 "not '_lib', got '"
+                              << text << "'";
   }
 }
 

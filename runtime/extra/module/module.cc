@@ -20,9 +20,9 @@ struct ModuleObj::InternalUnsafe {
   // Returns true if `from` is `target` or imports `target` directly or indirectly.  The caller
   // holds ImportsMutex.
   static bool Reaches(const ModuleObj* from, const ModuleObj* target);
-  // Returns the function with the name from the imports of the module or, if they have none, the
-  // global function with the name.  The module caches the first result forever, because generated
-  // code also caches it.
+  // Returns the function with the name from the imports of the module or, if no import has such a
+  // function, the global function with the name.  The module caches the first result forever,
+  // because generated code also caches it.
   static Function LookupFromImports(ModuleObj* module, const String& name);
   // Registers the fields of ffi.Module.
   static void RegisterType();
@@ -30,9 +30,9 @@ struct ModuleObj::InternalUnsafe {
 
 namespace {
 
-// Guards imports_ and import_lookup_cache_ of all modules.  No third-party code runs under it: a
-// module's GetFunction may look up other functions, or wait for the GIL while the thread that holds
-// the GIL waits for this mutex.
+// Guards imports_ and import_lookup_cache_ of all modules.  No third-party code runs while the
+// mutex is locked, because a module's GetFunction may look up other functions, or wait for the GIL
+// while the thread that holds the GIL waits for this mutex.
 std::mutex& ImportsMutex() {
   static auto* mutex = new std::mutex();
   return *mutex;
@@ -76,7 +76,8 @@ std::string_view FileExtension(std::string_view path) {
   size_t dot = path.rfind('.');
   size_t slash = path.rfind('/');
   if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to get file format from " << path;
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << path
+                                << ": expected a file name with an extension";
   }
   std::string_view extension = path.substr(dot + 1);
   bool is_shared_library = extension == "dll" || extension == "dylib" || extension == "dso";
@@ -160,11 +161,15 @@ void ModuleObj::ImportModule(const Module& other) {
     is_cyclic = InternalUnsafe::Reaches(other.get(), this);
     if (!is_cyclic) imports_.push_back(other);
   }
-  if (is_cyclic) TVM_FFI_THROW(RuntimeError) << "Cyclic dependency detected during import";
+  if (is_cyclic) {
+    TVM_FFI_THROW(RuntimeError)
+        << "a module must not import itself, directly or through other modules";
+  }
 }
 
 void ModuleObj::ClearImports() {
-  // Declared before the lock, so that the modules are released after the unlock.
+  // The variable is declared before the lock, so that the modules are released after the mutex is
+  // unlocked.
   Array<Any> dropped;
   std::lock_guard<std::mutex> lock(ImportsMutex());
   std::swap(imports_, dropped);
@@ -230,7 +235,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char* fu
   Function function =
       ModuleObj::InternalUnsafe::LookupFromImports(static_cast<ModuleObj*>(library_ctx), func_name);
   *out =
-      // Borrowed, because the cache owns the function.
+      // The result is borrowed, because the cache of the module owns the function.
       detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
   TVM_FFI_SAFE_CALL_END();
 }

@@ -174,8 +174,9 @@ class AutoInit {
   }
 
   const TypeInfo* type_;
-  extra::MakeEmptyObject make_;          // creates an empty object; null: use CreateEmptyObject
-  size_t size_;                          // size of an object in bytes, for make_
+  // The function that creates an empty object; null to call CreateEmptyObject.
+  extra::MakeEmptyObject make_;
+  size_t size_;                          // size of an object in bytes, an argument of make_
   std::vector<TVMFFIFieldInfo> fields_;  // all fields, with the fields of ancestors first
   std::vector<size_t> positional_;       // parameters, as indices in fields_; required ones first
 };

@@ -87,8 +87,9 @@ ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) 
 void RegisterDescribedType(int64_t index, int64_t total_size) {
   int32_t type_index = extra::RegisteredType(index)->type_index;
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject)) || total_size > INT32_MAX) {
-    TVM_FFI_THROW(ValueError) << "an object of type `" << TypeIndexToTypeKey(type_index)
-                              << "` cannot have a size of " << total_size << " bytes";
+    TVM_FFI_THROW(ValueError) << "the size of an object of type `" << TypeIndexToTypeKey(type_index)
+                              << "` must be from " << sizeof(TVMFFIObject) << " to " << INT32_MAX
+                              << " bytes, got " << total_size;
   }
   auto size = static_cast<size_t>(total_size);
   reflection::detail::RegisterTypeAttr(type_index, type_attr::kNew.name, Function::FromTyped([=] {

@@ -32,7 +32,8 @@ auto VisitFieldType(int64_t type_index, const char* role, Visit&& visit) {
       break;
   }
   if (type_index < kTVMFFIStaticObjectBegin) {
-    TVM_FFI_THROW(ValueError) << "Unsupported field type index for " << role << ": " << type_index;
+    TVM_FFI_THROW(ValueError) << "cannot create a " << role << " for fields of type index "
+                              << type_index;
   }
   return visit(static_cast<ObjectRef*>(nullptr));
 }
@@ -52,7 +53,9 @@ Function MakeFieldSetter(int64_t type_index, int64_t converter, int64_t convert)
     return &reflection::detail::SetField<std::remove_pointer_t<decltype(field)>>;
   });
   auto* convert_value = reinterpret_cast<FConvert>(convert);
-  if (convert_value == nullptr) TVM_FFI_THROW(ValueError) << "the conversion function is null";
+  if (convert_value == nullptr) {
+    TVM_FFI_THROW(ValueError) << "cannot create a setter: the conversion function is NULL";
+  }
   return Function::FromTyped([=](void* address, AnyView value) {
     TVMFFIAny raw = value.CopyToTVMFFIAny();
     Any converted;

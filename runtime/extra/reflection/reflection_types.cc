@@ -31,8 +31,8 @@ void RegisterEnums() {
   ObjectDef<EnumObj>(init(false))
       .def_ro("_int_index", &EnumObj::_int_index, Ignored(), "Canonical integer index.")
       .def_ro("_str_index", &EnumObj::_str_index, "Canonical string index.");
-  // The field `value` of an integer or string enum is a second name of the C++ member with the
-  // index.
+  // In integer enums and string enums, the field `value` is another name for the C++ member that
+  // contains the index.
   ObjectDef<IntEnumObj>(init(false))
       .def_ro("value", &IntEnumObj::_int_index, init(false), Ignored());
   ObjectDef<StrEnumObj>(init(false))

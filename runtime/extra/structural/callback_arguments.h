@@ -13,13 +13,14 @@ using CallbackList = Array<Tuple<int, Function>>;
 
 inline WalkOrder ToWalkOrder(int order) {
   if (order != 0 && order != 1) {
-    TVM_FFI_THROW(ValueError) << "order must be 0, for pre order, or 1, for post order, got "
+    TVM_FFI_THROW(ValueError) << "the traversal order must be 0 (pre-order) or 1 (post-order), got "
                               << order;
   }
   return static_cast<WalkOrder>(order);
 }
 
-// Traverser  StructuralVisitor or StructuralMutator
+// Returns the definition region (role of variables) of the values that the traverser visits.
+// Traverser is StructuralVisitor or StructuralMutator.
 template <typename Traverser>
 int DefRegionKindOf(const Traverser& traverser) {
   return traverser->def_region_kind();
@@ -30,8 +31,9 @@ Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callba
   if (kind < kTVMFFIDefRegionKindNone || kind > kTVMFFIDefRegionKindSimple) {
     TVM_FFI_THROW(ValueError) << "the definition region kind must be 0, 1 or 2, got " << kind;
   }
-  if (callback == nullptr)
-    TVM_FFI_THROW(ValueError) << "definition region: expected a callback function, got None";
+  if (callback == nullptr) {
+    TVM_FFI_THROW(ValueError) << "expected a function to call in the definition region, got None";
+  }
   return traverser->WithDefRegionKind(static_cast<TVMFFIDefRegionKind>(kind),
                                       [&] { return callback(); });
 }

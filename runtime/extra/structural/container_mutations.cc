@@ -51,7 +51,8 @@ MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexc
     const auto* sequence = snapshot.Or(owner).template as<SequenceObj>();
     ObjectPtr<SequenceObj> copy;
     for (size_t i = 0; i < sequence->size(); ++i) {
-      Any element = sequence->begin()[i];  // owned: a callback may remove the element from a List
+      // The reference is owned, because a callback may remove the element from a List.
+      Any element = sequence->begin()[i];
       MutateOutcome outcome = mutator->MutateExpected(element);
       if (outcome.is_err()) return outcome;
       UnchangedOr<Any> result = std::move(outcome).value();

@@ -34,7 +34,8 @@ VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
     extra::Snapshot snapshot(owner);
     const auto* list = snapshot.Or(owner).as<ListObj>();
     for (size_t i = 0; i < list->size(); ++i) {
-      Any element = list->begin()[i];  // owned, because a callback may remove the element
+      // The reference is owned, because a callback may remove the element from the list.
+      Any element = list->begin()[i];
       TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
     }
     return Optional<VisitInterrupt>();

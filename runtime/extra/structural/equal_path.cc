@@ -11,8 +11,8 @@ using reflection::AccessPath;
 using reflection::AccessPathPair;
 
 [[noreturn]] void ThrowPathTooLong() {
-  TVM_FFI_THROW(ValueError) << "the values differ, but deeper than the " << kMaxPathLength
-                            << " levels that an access path may have";
+  TVM_FFI_THROW(ValueError) << "the values differ at a depth of more than " << kMaxPathLength
+                            << " levels, the maximum length of an access path";
   TVM_FFI_UNREACHABLE();
 }
 

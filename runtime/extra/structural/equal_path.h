@@ -37,7 +37,7 @@ class EqualPath {
     const SeqBaseObj* rhs_items = nullptr;
     size_t extras_begin = 0;  // index in extras_ of the Extra of this frame
   };
-  // Additional state of a frame of kind kPairs or kHook.
+  // The part of the state that only frames of kind kPairs or kHook have.
   struct Extra {
     Snapshot lhs;                     // kPairs: copy of the left map, or empty if none is needed
     Snapshot rhs;                     // kPairs: copy of the right map, or empty if none is needed

@@ -32,14 +32,15 @@ class StructuralMatches {
   }
   void RememberEqual(const Any& lhs, const Any& rhs);
 
-  // Return the map key on one side that corresponds to the key `lhs` or `rhs` on the other side:
-  // the object with which the key is matched; the key itself if it is not matched; or nullptr if no
-  // key can correspond, because the object was matched as an object of the other side.
+  // Return the key of the other map that corresponds to the key `lhs` of the left map or `rhs` of
+  // the right map.  A matched key corresponds to its match, and an unmatched key to itself.  The
+  // result is nullptr if an unmatched key cannot correspond to itself, because on the other side
+  // this object is already the match of another object.
   const Object* RhsOf(const Object* lhs) const { return Partner(rhs_of_, lhs_of_, lhs); }
   const Object* LhsOf(const Object* rhs) const { return Partner(lhs_of_, rhs_of_, rhs); }
 
   size_t size() const { return log_.size(); }
-  // Removes all pairs except the first `count`.
+  // Removes the pairs that were added last, until `count` pairs are left.
   void TruncateTo(size_t count);
 
  private:
@@ -52,7 +53,7 @@ class StructuralMatches {
   struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;  // true: added by Match; false: added by RememberEqual
+    bool is_match;  // true if Match added the pair; false if RememberEqual added it
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,

@@ -19,8 +19,8 @@ namespace tvm::ffi::extra {
 inline constexpr WalkLimits kStructuralLimits{
     "", kMaxDepth, "the value is nested deeper than %zu levels, or contains itself",
     "objects with structural hooks are nested too deep for the stack, or contain themselves",
-    "the callback of a structural hook was called after the comparison or hash that it belonged "
-    "to"};
+    "the callback of a structural hook was called after the comparison or hash that called the "
+    "hook had ended"};
 
 // The largest number of steps of an access path.  Third-party code may release a path recursively.
 inline constexpr size_t kMaxPathLength = 10000;

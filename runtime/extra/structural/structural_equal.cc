@@ -61,9 +61,10 @@ class EqualWalk {
   using Frame = EqualPath::Frame;
   using Extra = EqualPath::Extra;
 
-  // Restores the stack and the definition region when a call of Equal ends, also if a hook or a
-  // field getter throws.  Keeps the matches that the call added only if the values are equal, and
-  // the mismatch only if the values differ.
+  // The scope of one call of Equal.  The destructor restores the stack of frames and the definition
+  // region to their state before the call, also if a hook or a field getter throws.  It keeps the
+  // matches that the call added only if the values are equal, and the mismatch only if the values
+  // differ.
   class Scope {
    public:
     explicit Scope(EqualWalk* walk)

@@ -67,8 +67,8 @@ class HashWalk {
     Any value;
   };
 
-  // Restores the stack and the definition region when a call of Hash ends, also if a hook or a
-  // field getter throws.
+  // The scope of one call of Hash.  The destructor restores the stack of frames and the definition
+  // region to their state before the call, also if a hook or a field getter throws.
   class Scope {
    public:
     explicit Scope(HashWalk* walk)
@@ -203,7 +203,7 @@ class HashWalk {
     return Leave();
   }
 
-  // Calls the hash hook for the value of the innermost frame.
+  // Calls the hash hook of the type for the value of the innermost frame.
   uint64_t CallHook(const Function& hook) {
     HookScope running(&hooks_, kStructuralLimits);
     const Frame& frame = frames_.back();
@@ -286,7 +286,7 @@ class HashWalk {
   std::vector<Pair> pairs_;  // the pairs of all kPairs frames, in the order of the frames
   ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
-  ObjectTable<uint64_t> container_hashes_;  // a cache, which FindKeyHash does not read
+  ObjectTable<uint64_t> container_hashes_;  // hashes of containers; unused for map keys
   std::vector<Any> table_keys_;             // owns the objects in both tables
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;

@@ -111,8 +111,9 @@ class PathSearch {
 
   void AddFound() {
     if (path_.size() - 1 > extra::kMaxPathLength) {
-      TVM_FFI_THROW(ValueError) << "the visit failed deeper than the " << extra::kMaxPathLength
-                                << " levels that an access path may have";
+      TVM_FFI_THROW(ValueError) << "the visit failed at a depth of more than "
+                                << extra::kMaxPathLength
+                                << " levels, the maximum length of an access path";
     }
     path_.front().path = AccessPath::Root();
     for (size_t i = 1; i < path_.size(); ++i) {

@@ -23,24 +23,25 @@ ChildKind ChildKindOf(const Any& value);
 // free-threaded Python, a List is also read from a copy.
 class ChildReader {
  public:
-  // object  a value with children
+  // object  the value whose children are read; must be a value with children
   explicit ChildReader(const Any& object, int64_t skipped_flags = 0);
 
   const Any& value() const { return value_; }
   const Object* object() const { return ObjectOf(value_); }
   ChildKind kind() const { return kind_; }
-  // The number of elements or pairs at construction.
+  // Returns the number of elements or pairs that the object had when the reader was constructed.
   size_t size() const { return size_; }
 
   // Returns the next child: an element, a field, or alternately a key and its value.  Returns
   // nullptr after the last child.  The child is borrowed until the next call or a change of the
   // object.
   const Any* Next();
-  // Skips elements, or pairs of key and value.  Must not be called between a key and its value.
+  // Skips `num_items` elements, or pairs of a key and a value.  Must not be called between a key
+  // and its value.
   void Skip(size_t num_items);
-  // The number of children read or skipped; a key and its value are two children.
+  // Returns the number of children that were read or skipped; a key and its value are two children.
   size_t count() const { return count_; }
-  // The field that Next returned last.
+  // Returns the field whose value the last call of Next returned.
   const TVMFFIFieldInfo* field() const { return fields_.Current(); }
 
  private:

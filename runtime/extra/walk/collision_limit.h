@@ -17,7 +17,7 @@
 namespace tvm::ffi::extra {
 
 inline constexpr size_t kMaxKeysPerSlot = 512;
-inline constexpr char kTooManyCollisions[] = "More than 512 keys have colliding hashes";
+inline constexpr char kTooManyCollisions[] = "more than 512 keys of the map have colliding hashes";
 
 // Counts keys by their home slot in a hash table with room for all of the keys.
 class SlotCounts {

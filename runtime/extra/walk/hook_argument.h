@@ -17,7 +17,8 @@
 
 namespace tvm::ffi::extra {
 
-// kMethod  the member function of the walk that the function calls
+// The function that a walk passes to hooks.  kMethod: the member function of the walk that the
+// function calls.
 template <auto kMethod>
 class HookArgument;
 
@@ -57,12 +58,12 @@ class HookArgument<kMethod> {
   // The data shared by the walk and by the function that the walk passes to hooks.
   struct WalkLink {
     WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
-    std::atomic<Walk*> walk;  // null after the walk has ended
+    std::atomic<Walk*> walk;  // the walk; null after the walk has ended
     RunningHooks* const hooks;
     const std::thread::id thread = std::this_thread::get_id();
   };
 
-  // Marks the hook as not active while the walk runs again, inside the hook's call.
+  // Marks the hook as not active while it calls the walk back.
   class WalkIsActive {
    public:
     explicit WalkIsActive(RunningHooks* hooks) : hooks_(hooks) { hooks->hook_is_active = false; }

@@ -21,7 +21,8 @@ struct RunningHooks {
   bool hook_is_active = false;
 };
 
-// Counts a hook while it runs, and marks it as active.
+// A scope during which a hook runs: adds the hook to RunningHooks, marks it as active, and removes
+// it at the end.
 class HookScope {
  public:
   // Throws ValueError if the machine stack is nearly used up.

@@ -76,14 +76,14 @@ class ObjectTable {
     }
   }
 
-  std::vector<Slot> slots_;  // the size is 0 or a power of two
+  std::vector<Slot> slots_;  // the number of slots is 0 or a power of two
   size_t size_ = 0;
 };
 
 class ObjectSet {
  public:
   bool Contains(const Object* object) const { return table_.Find(object) != nullptr; }
-  // Adds the object; returns false if it was already in the set.
+  // Adds the object to the set; returns false if the object was already in the set.
   bool Insert(const Object* object) {
     if (Contains(object)) return false;
     table_.Set(object, Nothing());

@@ -8,8 +8,8 @@ namespace tvm::ffi::extra {
 
 enum class StackRoom {
   kEnough,
-  kLow,      // too little stack for another hook and the error that it may raise
-  kUnknown,  // the stack is not the stack of the thread, but for example of a coroutine
+  kLow,      // the stack is too small for another hook and the error that the hook may raise
+  kUnknown,  // the code runs on a stack that is not the thread's stack, such as a coroutine stack
 };
 
 StackRoom NativeStackRoom();

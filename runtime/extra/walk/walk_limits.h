@@ -19,16 +19,18 @@ inline constexpr size_t kMaxDepth = size_t{1} << 20;
 
 // The limits and error messages of one kind of walk.  Messages are printf formats.
 struct WalkLimits {
-  const char* service;  // prefix of too_deep and no_stack
+  const char* service;  // prefix of the messages too_deep and no_stack
   size_t max_depth = kMaxDepth;
-  const char* too_deep = "maximum stack depth (%zu) exceeded";
+  const char* too_deep = "the value is nested deeper than %zu levels";
   // For walks that call hooks (hook_scope.h, hook_argument.h); %zu is the number of
   // running hooks.
-  const char* no_stack = "%zu nested hooks have used up the machine stack";
+  const char* no_stack = "the machine stack has no room for more than %zu nested hooks";
   const char* hook_after_end =
-      "the function that a hook got was called after the end of the operation that called the hook";
+      "the function that was passed to a hook was called after the operation that called the hook "
+      "had ended";
   const char* hook_not_active =
-      "the function that a hook got was called on another thread, or when the hook was not running";
+      "the function that was passed to a hook was called on another thread, or while the hook was "
+      "not running";
 
   // Throws ValueError if another level would exceed the limit.
   //

@@ -29,7 +29,11 @@ pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
         let parameter = &signature.parameters[index];
         let type_ = &types[index];
         if parameter.is_optional && !type_.is_optional && !matches!(type_.sort, Sort::Any) {
-            refuse(&["export!: parameter '", parameter.name, "' may be None: take an Option"]);
+            refuse(&[
+                "export!: parameter '",
+                parameter.name,
+                "' may be None, so its Rust type must be an Option",
+            ]);
         }
         if !fits(parameter, type_) {
             let (name, text) = (parameter.name, parameter.type_text);
@@ -61,7 +65,7 @@ const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
         | (Kind::Bytes, Sort::Bytes)
         | (Kind::Pointer, Sort::Pointer) => true,
         (Kind::Integer(wanted, wanted_sign), Sort::Int { bits, is_signed }) => {
-            // The Rust type must contain the range of the declared type.
+            // Every number of the declared type must fit the Rust type.
             if wanted_sign == is_signed {
                 bits >= wanted
             } else {

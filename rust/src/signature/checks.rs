@@ -87,11 +87,11 @@ fn missing(signature: &Signature, given: usize) -> Error {
 
 /// Values of the extent names and dtype variables, from the arguments checked so far.
 struct Names {
-    /// The value of each extent name.
+    /// The number that each extent name has in this call.
     extents: [i64; MAX_NAMES],
     /// Bit i is set if extent name i has a value.
     known: u32,
-    /// The value of each dtype variable.
+    /// The dtype of each dtype variable in this call.
     dtypes: [Option<DataType>; MAX_VARIABLES],
 }
 

@@ -5,7 +5,7 @@
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     text: &'static str,
-    /// The byte offset.
+    /// The byte offset of the position in the text.
     at: usize,
 }
 
@@ -27,7 +27,7 @@ pub(super) const fn refuse(parts: &[&str]) -> ! {
     }
     match std::str::from_utf8(buffer.split_at(size).0) {
         Ok(message) => panic!("{}", message),
-        Err(_) => panic!("the signature does not fit"),
+        Err(_) => panic!("the error message about the signature does not fit 512 bytes"),
     }
 }
 

@@ -34,7 +34,7 @@ const SIZED: [(&str, u8, i64, i64); 5] = [
 /// Return the dtype of a name; None if it is not a dtype name.
 pub(super) const fn dtype_of(name: &'static str) -> Option<DLDataType> {
     match with_lanes(name, 1) {
-        Some(dtype) => Some(dtype), // includes complex64, whose suffix looks like lanes
+        Some(dtype) => Some(dtype), // for example complex64, where 64 is not a number of lanes
         None => {
             let (base, lanes) = split_lanes(name);
             with_lanes(base, lanes)

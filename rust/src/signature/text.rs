@@ -123,7 +123,7 @@ const fn without_none(text: &'static str) -> (&'static str, bool) {
     if cursor.is_at_end() && same(other, "None") {
         return (base, true);
     }
-    (text, false) // another union, which the Rust parameter type checks
+    (text, false) // any other union of types
 }
 
 const fn read_constant(cursor: &mut Cursor) -> Default {

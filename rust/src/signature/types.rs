@@ -24,7 +24,7 @@ pub struct Signature {
     pub name: &'static str,
     /// The parameters; only the first `num_parameters` are used.
     pub parameters: [Parameter; MAX_PARAMETERS],
-    /// The number of parameters.
+    /// The number of used elements of `parameters`.
     pub num_parameters: usize,
     /// The names of extents in order of appearance; unused entries are empty.
     pub names: [&'static str; MAX_NAMES],
@@ -37,18 +37,18 @@ pub struct Signature {
 pub struct Variable {
     /// The name of the dtype variable.
     pub name: &'static str,
-    /// The allowed dtypes.
+    /// The dtypes that a tensor with the dtype variable may have.
     pub dtypes: DtypeSet,
 }
 
-/// A set of dtypes.
+/// A set of dtypes that a tensor may have.
 #[derive(Debug, Clone, Copy)]
 pub struct DtypeSet {
     /// The dtypes; only the first `count` are used.
     pub dtypes: [DLDataType; MAX_DTYPES],
     /// The names of the dtypes, as written in the signature.
     pub texts: [&'static str; MAX_DTYPES],
-    /// The number of dtypes.
+    /// The number of used elements of `dtypes`.
     pub count: usize,
 }
 
@@ -57,9 +57,9 @@ pub struct DtypeSet {
 pub struct Parameter {
     /// The name of the parameter.
     pub name: &'static str,
-    /// The type as written in the signature.
+    /// The type of the parameter, as written in the signature.
     pub type_text: &'static str,
-    /// The type, parsed from `type_text`.
+    /// The type of the parameter, parsed from `type_text`.
     pub kind: Kind,
     /// True if the parameter accepts None.
     pub is_optional: bool,
@@ -67,7 +67,7 @@ pub struct Parameter {
     pub direction: Direction,
     /// True if Python callers must pass the argument by name.
     pub is_keyword_only: bool,
-    /// The value of an omitted argument.
+    /// The value of the argument if a caller omits it.
     pub default: Default,
     /// If the parameter is an integer with the name of an extent, the index of the name in
     /// [`Signature::names`]; else None.
@@ -80,21 +80,21 @@ pub struct Parameter {
 pub enum Kind {
     /// A tensor.
     Tensor(TensorKind),
-    /// A 64-bit integer, or a bool.
+    /// A 64-bit integer; accepts a bool as well.
     Int,
-    /// A C integer: the size in bits, and true if the type is signed.
+    /// A C integer type: its size in bits, and true if it is signed.
     Integer(u32, bool),
-    /// A float, an integer or a bool.
+    /// A float; accepts an integer or a bool as well.
     Float,
-    /// A C float: the size in bits.
+    /// A C float type: its size in bits.
     Floating(u32),
-    /// A bool, or an integer.
+    /// A bool; accepts an integer as well.
     Bool,
     /// A string.
     Str,
-    /// A bytes value.
+    /// A bytes value (a sequence of bytes).
     Bytes,
-    /// An address.
+    /// A pointer (an address).
     Pointer,
     /// A type that the conversion to the Rust parameter type checks, such as `Any`, `Array[int]` or
     /// `dtype`.
@@ -104,7 +104,7 @@ pub enum Kind {
 /// The checks of a tensor parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorKind {
-    /// The allowed dtypes; an empty set allows all.
+    /// The dtypes that the tensor may have; an empty set allows all dtypes.
     pub dtypes: DtypeSet,
     /// The index of the tensor's dtype variable in [`Signature::variables`]; None if the tensor has
     /// no dtype variable. The dtypes of the variable replace `dtypes`.
@@ -127,16 +127,16 @@ pub struct TensorKind {
     pub alignment: usize,
     /// The required device type and device id; -1 if every value is allowed.
     pub device: (i32, i32),
-    /// The device as written in the signature.
+    /// The required device, as written in the signature.
     pub device_text: &'static str,
 }
 
 /// An extent in the type of a tensor.
 #[derive(Debug, Clone, Copy)]
 pub enum Extent {
-    /// `_`: any extent.
+    /// The extent `_`, which allows every number.
     Any,
-    /// A constant.
+    /// A constant extent.
     Constant(i64),
     /// A named extent: the index of its name in [`Signature::names`].
     Name(usize),
@@ -153,18 +153,18 @@ pub enum Direction {
     Unknown,
 }
 
-/// The value of an omitted argument.
+/// The value of an argument that a caller omits.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
-    /// The argument must be passed.
+    /// No default value: callers must pass the argument.
     Required,
-    /// None.
+    /// The value None.
     None,
-    /// True or False.
+    /// A bool as the default value.
     Bool(bool),
-    /// An integer.
+    /// An integer as the default value.
     Int(i64),
-    /// A float, as written in the signature.
+    /// A float as the default value, as written in the signature.
     Float(&'static str),
     /// A string.
     Str(&'static str),

@@ -8,7 +8,7 @@ the parts of CPython that Cython does not; ``hooks.pxd`` declares the functions 
 that lower layers call.  The ``__init__.pyx`` of a folder includes the folder's files.  Each folder
 uses only the folders listed before it:
 
-``object``      wrappers of native objects, conversion of errors, entry of native threads
+``object``      wrappers of native objects, conversion of errors, calls from native threads
 ``convert``     choice of the conversion for each Python type, argument views
 ``values``      scalars, strings, dtype, device
 ``tensor``      tensors and DLPack, NumPy and torch
@@ -22,6 +22,6 @@ import os as _os
 from .._internal.conflict import refuse_files_of_the_incumbent
 from .main_interpreter import refuse_other_interpreters
 
-# Both checks run here, because every import of the package imports this module first.
+# Both functions are called here, because every import of the package imports this module first.
 refuse_other_interpreters()
 refuse_files_of_the_incumbent(_os.path.dirname(_os.path.dirname(__file__)))  # noqa: PTH120

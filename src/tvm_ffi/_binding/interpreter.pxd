@@ -26,7 +26,8 @@ cdef extern from * nogil:
     enum:
         GIL_IS_OPTIONAL "TVM_FFI_GIL_IS_OPTIONAL"
     void add_to_count "tvm_ffi_add"(Py_ssize_t* address, Py_ssize_t number) noexcept
-    int64_t advance "tvm_ffi_add"(int64_t* address, int64_t number) noexcept  # returns the sum
+    # Returns the new value.
+    int64_t advance "tvm_ffi_add"(int64_t* address, int64_t number) noexcept
     bint load_flag "tvm_ffi_load"(const bint* address) noexcept
     void store_flag "tvm_ffi_store"(bint* address, bint value) noexcept
     Py_ssize_t load_count "tvm_ffi_load"(const Py_ssize_t* address) noexcept

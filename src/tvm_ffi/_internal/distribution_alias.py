@@ -92,7 +92,7 @@ def withdraw(name: str) -> Path | None:
         If the environment is not writable.
     """
     if name != INCUMBENT:
-        raise ValueError(f"only {INCUMBENT} can be provided, not {name!r}")
+        raise ValueError(f"only the distribution {INCUMBENT} can be provided, not {name!r}")
     try:
         found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
@@ -100,8 +100,8 @@ def withdraw(name: str) -> Path | None:
     folder = _metadata_folder(Path(str(found.locate_file(""))), name, found.version)
     if (found.read_text("INSTALLER") or "").strip() != _DISTRIBUTION:
         raise ValueError(
-            f"{name} {found.version} itself is installed, in {folder.parent}; "
-            f"to replace it with {_DISTRIBUTION}: {REMEDY}"
+            f"the distribution {name} {found.version} itself is installed in {folder.parent}; "
+            f"to replace it with {_DISTRIBUTION}, run `{REMEDY}`"
         )
     _replace_rows(_own_record(), folder.name, [])
     for file in folder.iterdir():
@@ -127,7 +127,8 @@ def _own_record() -> Path:
         if file.name == "RECORD" and file.parent.name.endswith(".dist-info"):
             return Path(str(file.locate()))
     raise FileNotFoundError(
-        f"no installer has put {_DISTRIBUTION} into this environment, {sys.prefix}"
+        f"the Python environment {sys.prefix} contains no RECORD file of {_DISTRIBUTION}; install "
+        f"{_DISTRIBUTION} with pip"
     )
 
 

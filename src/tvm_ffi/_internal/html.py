@@ -13,7 +13,7 @@ __all__ = ["table"]
 
 def table(caption: str, rows: Iterable[Iterable[str]]) -> str:
     """Return an HTML table with a caption; special characters in cells are escaped."""
-    from html import escape  # imported here, because only notebooks need the module
+    from html import escape  # lazy import, because only notebooks need the module
 
     lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)

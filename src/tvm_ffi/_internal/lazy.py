@@ -36,7 +36,7 @@ __all__ = ["TYPE_CHECKING", "Any", "Callable", "Mapping", "SupportsIndex", "late
 def late_attributes(
     namespace: dict[str, Any], sources: Mapping[str, str | Callable[[], Any]]
 ) -> Callable[[str], Any]:
-    """Return a function that a module can use as its ``__getattr__``.
+    """Return a function that a module can use as its ``__getattr__`` for lazy imports.
 
     Parameters
     ----------

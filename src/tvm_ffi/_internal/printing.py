@@ -103,9 +103,9 @@ def _checked(name: str, value: SupportsIndex, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}") from None
+        raise TypeError(f"print option {name} must be an int, got {type(value).__name__}") from None
     if number < least:
-        raise ValueError(f"{name} must be >= {least}, got {number}")
+        raise ValueError(f"print option {name} must be >= {least}, got {number}")
     return min(number, _MAX_INT64)
 
 

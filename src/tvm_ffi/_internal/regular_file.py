@@ -16,7 +16,7 @@ __all__ = ["NotRegularError", "open_regular", "read_regular"]
 
 
 class NotRegularError(OSError):
-    """The path leads to a FIFO, a device or a socket instead of a regular file."""
+    """Error: the path leads to a FIFO, a device or a socket instead of a regular file."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
@@ -32,7 +32,7 @@ def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
     file: io.FileIO = open(path, "rb", buffering=0, opener=_open_nonblocking)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise NotRegularError(errno.EINVAL, "not a regular file", os.fspath(path))
+        raise NotRegularError(errno.EINVAL, "the path is not a regular file", os.fspath(path))
     return file
 
 
@@ -46,6 +46,6 @@ def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
     with open_regular(path) as file:
         content = file.readall() if os.fstat(file.fileno()).st_size <= most_bytes else None
     if content is None or len(content) > most_bytes:
-        problem = f"expected at most {most_bytes} bytes"
+        problem = f"expected a file of at most {most_bytes} bytes"
         raise OSError(errno.EFBIG, problem, os.fspath(path))
     return content

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # the lengths of two names.
 _MAX_NAME = 200
 _MAX_NAMES = 20_000
-_MIN_ABBREVIATED = 3  # characters; shorter abbreviations match too many names
+_MIN_ABBREVIATED = 3  # minimum characters of an abbreviation; shorter ones match too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -31,12 +31,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`; None if no name is similar enough."""
-    from difflib import get_close_matches  # imported here, because only errors need the module
+    from difflib import get_close_matches  # lazy import, because only errors need the module
     from itertools import islice
 
     if len(name) > _MAX_NAME:
         return None
-    # The comparison ignores case, as wrong case is the most frequent mistake.
+    # Ignore case, because wrong case is the most frequent mistake.
     spellings: dict[str, str] = {}
     for other in islice(known, _MAX_NAMES):
         if len(other) <= _MAX_NAME:

@@ -20,10 +20,11 @@ from .._internal.regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
 from .file_bytes import FileBytes
 
-_MAX_TEXT = 1 << 20  # bytes per string in a data section, such as the documentation of a function
-_MAX_NAME = 1 << 16  # bytes per name in a string table
+# Maximum bytes per string in a data section, such as the documentation of a function.
+_MAX_TEXT = 1 << 20
+_MAX_NAME = 1 << 16  # maximum bytes per name in a string table
 _MAX_SYMBOLS = 1_000_000
-_MAX_ADDRESSES = 1_000_000  # number of addresses in a section that is an array of addresses
+_MAX_ADDRESSES = 1_000_000  # maximum number of addresses in a section that is an array of addresses
 _MAX_RELOCATIONS = 10_000_000
 # Limit of the total length of the strings of a table as a multiple of the table's size.  Linkers
 # let strings share suffixes, so the strings may be longer than the table.  A file beyond the limit
@@ -113,7 +114,7 @@ def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
 
 
 class Image:
-    """The contents of a library file.
+    """The sections, symbols and bytes of an ELF library file.
 
     Attributes
     ----------
@@ -131,11 +132,11 @@ class Image:
         self.path = path
         self.data = data
         if data[:4] != MAGIC:
-            raise self.error(0, f"not an ELF file: it begins with {data[:4]!r}")
+            raise self.error(0, f"expected an ELF file, got a file that begins with {data[:4]!r}")
         header = self._header()
         if header.kind != ET_DYN:
             kind = _KINDS.get(header.kind, f"a file of type {header.kind}")
-            raise self.error(16, f"{kind}, not a shared library")
+            raise self.error(16, f"expected a shared library, got {kind}")
         self.machine = header.machine_name
         self._word = struct.Struct(self._order + "Q")
         self._all_sections = self._read_sections(header)
@@ -164,7 +165,7 @@ class Image:
     def _header(self) -> Header:
         header = parse_header(self.data[:HEADER_SIZE])
         if isinstance(header, str):
-            raise self.error(min(4, len(self.data)), f"malformed ELF: {header}")
+            raise self.error(min(4, len(self.data)), f"malformed ELF header: {header}")
         self.bits, self.is_little_endian = header.bits, header.is_little_endian
         self._order = "<" if header.is_little_endian else ">"
         return header
@@ -173,9 +174,11 @@ class Image:
         start, count, entry = header.sections_at, header.num_sections, header.section_size
         layout = struct.Struct(self._order + ("IIQQQQIIQQ" if self.bits == 64 else "10I"))
         if start == 0 or count == 0:
-            raise self.error(0, "no section headers: the file was stripped of them")
+            raise self.error(0, "the file has no section headers; a tool has stripped them")
         if entry != layout.size:
-            raise self.error(0, f"section headers of {entry} bytes, expected {layout.size}")
+            raise self.error(
+                0, f"expected section headers of {layout.size} bytes, got {entry} bytes"
+            )
         if start > len(self.data) or count * entry > len(self.data) - start:
             raise self.error(
                 start, f"{count} section headers do not fit into a file of {len(self.data)} bytes"
@@ -183,7 +186,8 @@ class Image:
         names_at = header.names_section
         if names_at >= count:
             raise self.error(
-                0, f"section {names_at} has the section names, but there are {count} sections"
+                0,
+                f"the section names are in section {names_at}, but there are only {count} sections",
             )
         rows = list(layout.iter_unpack(self.data[start : start + count * entry]))
         self._check_overlap(start, rows)
@@ -194,7 +198,9 @@ class Image:
         total = sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES)
         if total > _MAX_SHARED * len(self.data):
             raise self.error(
-                start, f"sections of {total} bytes overlap in a file of {len(self.data)}"
+                start,
+                f"the sections overlap: they have {total} bytes in a file of "
+                f"{len(self.data)} bytes",
             )
 
     def _section(self, index: int, name: str, row: tuple[int, ...]) -> Section:
@@ -204,7 +210,8 @@ class Image:
             end = offset + size
             raise self.error(
                 offset,
-                f"section {index} ({name!r}) ends at byte {end} of a file of {len(self.data)}",
+                f"section {index} ({name!r}) ends at byte {end}, but the file has "
+                f"{len(self.data)} bytes",
             )
         return section
 
@@ -218,7 +225,9 @@ class Image:
         names = self._names_of(table)
         layout = struct.Struct(self._order + ("IBBHQQ" if self.bits == 64 else "IIIBBH"))
         if table.size // layout.size > _MAX_SYMBOLS:
-            raise self.error(table.offset, f"more than {_MAX_SYMBOLS} dynamic symbols")
+            raise self.error(
+                table.offset, f"the library has more than {_MAX_SYMBOLS} dynamic symbols"
+            )
         found = []
         for fields in _unpack_all(layout, self.bytes_of(table)):
             if self.bits == 64:
@@ -274,14 +283,17 @@ class Image:
         )
         found: dict[int, str] = {}
         offset = 0
-        # The maximum number of entries, because entries do not overlap.
+        # Entries do not overlap, so the size of the section limits their number.
         left = table.size // version.size
         while True:
             _, count, _, first, step = self._unpack(library, table, offset)
             at = offset + first
             left -= 1 + count
             if left < 0:
-                raise self.error(table.offset + offset, f"more entries than {table.name!r} has")
+                raise self.error(
+                    table.offset + offset,
+                    f"section {table.name!r} links more entries than the section has",
+                )
             for _ in range(count):
                 _, _, _, name, next_version = self._unpack(version, table, at)
                 if name not in found:
@@ -291,13 +303,13 @@ class Image:
                 at += next_version
             if step == 0:
                 break
-            offset += step  # the step is always positive, so the loop terminates
+            offset += step  # the loop terminates, because the step is always positive
         return list(found.values())
 
     def _unpack(self, layout: struct.Struct, section: Section, offset: int) -> tuple[Any, ...]:
         if offset > section.size - layout.size:
             raise self.error(
-                section.offset + section.size, f"section {section.name!r} ends within an entry"
+                section.offset + section.size, f"the section {section.name!r} ends within an entry"
             )
         start = section.offset + offset
         return layout.unpack(self.data[start : start + layout.size])
@@ -348,7 +360,10 @@ class Image:
         if self.bits != 64:
             return []
         if section.size // 8 > _MAX_ADDRESSES:
-            raise self.error(section.offset, f"more than {_MAX_ADDRESSES} rows of {section.name!r}")
+            raise self.error(
+                section.offset,
+                f"section {section.name!r} has more than {_MAX_ADDRESSES} addresses",
+            )
         addresses = [value for (value,) in _unpack_all(self._word, self.bytes_of(section))]
         end = section.address + 8 * len(addresses)
         for address, value in self._relative_relocations():
@@ -365,7 +380,9 @@ class Image:
         layout = struct.Struct(self._order + "QQq")
         for table in self.sections:
             if table.kind == SHT_RELA and table.size // layout.size > _MAX_RELOCATIONS:
-                raise self.error(table.offset, f"more than {_MAX_RELOCATIONS} relocations")
+                raise self.error(
+                    table.offset, f"a section has more than {_MAX_RELOCATIONS} relocations"
+                )
             if table.kind == SHT_RELA:
                 for address, info, addend in _unpack_all(layout, self.bytes_of(table)):
                     if info == _RELATIVE.get(self.machine):
@@ -411,7 +428,8 @@ class _StringTable:
         if end < 0 or self._budget < 0:
             raise self._image.error(
                 self._section.offset + offset,
-                f"no name at {offset} of the {len(self._bytes)} bytes of {self._section.name!r}",
+                f"expected a NUL-terminated name at offset {offset} of the section "
+                f"{self._section.name!r}, which has {len(self._bytes)} bytes",
             )
         return self._bytes[offset:end].decode("utf-8", "backslashreplace")
 

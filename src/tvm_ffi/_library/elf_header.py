@@ -14,7 +14,8 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes of the header of a 64-bit file; a 32-bit file has a shorter header
+# Size in bytes of the header of a 64-bit file; the header of a 32-bit file is shorter.
+HEADER_SIZE = 64
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
 # Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {
@@ -57,14 +58,14 @@ class Header:
 def parse_header(start: bytes) -> Header | str:
     """Return the header from the first 64 bytes of an ELF file, or an error message (str)."""
     if len(start) < 6:
-        return f"it ends at byte {len(start)}"
+        return f"the file ends at byte {len(start)}"
     bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])
     if bits is None:
-        return f"class {start[4]}, expected 1 or 2"
+        return f"expected ELF class 1 or 2, got {start[4]}"
     if order is None:
-        return f"order of bytes {start[5]}, expected 1 or 2"
+        return f"expected ELF data encoding 1 or 2, got {start[5]}"
     if len(start) < _HEADER_SIZES[bits]:
-        return f"its header ends at byte {len(start)}, expected {_HEADER_SIZES[bits]}"
+        return f"expected a header of {_HEADER_SIZES[bits]} bytes, got {len(start)} bytes"
     layout = struct.Struct(order + ("HHIQQQIHHHHHH" if bits == 64 else "HHIIIIIHHHHHH"))
     kind, machine, *_, sections_at, _, _, _, _, size, count, names = layout.unpack_from(start, 16)
     return Header(bits, order == "<", kind, machine, sections_at, size, count, names)

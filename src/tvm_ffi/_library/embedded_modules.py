@@ -87,7 +87,7 @@ def _check_modules(modules: Sequence[EmbeddedModule]) -> None:
             if not 0 <= child < len(modules):
                 raise ValueError(
                     f"library binary: module {index} ({module.kind!r}) imports module {child}, "
-                    f"but there are {len(modules)}"
+                    f"but the number of modules is {len(modules)}"
                 )
     _check_acyclic([module.imports for module in modules])
 
@@ -97,7 +97,10 @@ def _check_module(index: int, module: EmbeddedModule) -> None:
         raise ValueError(f"library binary: module {index} has an empty kind")
     if (module.payload is None) != (module.kind == LIBRARY_KIND):
         wanted = "no payload" if module.kind == LIBRARY_KIND else "a payload"
-        raise ValueError(f"library binary: module {index} ({module.kind!r}) must have {wanted}")
+        raise ValueError(
+            f"library binary: module {index} of kind {module.kind!r} must have {wanted}, "
+            f"because only the kind {LIBRARY_KIND!r} has none"
+        )
 
 
 # ---- Reading of library binaries -----------------------------------------------------------------

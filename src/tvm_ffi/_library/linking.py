@@ -31,7 +31,7 @@ _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
 _CXX_MARKS = (
     *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
     *("_ZSt", "_ZNSt", "_ZNKSt"),
-    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # mangled names of the operators new and delete
+    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # prefixes of the mangled names of operators new and delete
 )
 # Maximum length of a command, in bytes.  A longer command may exceed a system limit; its arguments
 # are written to a response file.
@@ -40,7 +40,7 @@ _LONG_COMMAND = 100_000
 
 @dataclass
 class LinkStep:
-    """Inputs and command of one run of the linker."""
+    """The inputs and the command of one run of the linker."""
 
     inputs: list[str]
     """Object files and static archives, as absolute paths."""

@@ -14,7 +14,7 @@ from .._binding.object import get_object_metadata
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
-_CODE = 0  # key of the node for all code; the key of another node is the address of its module
+_CODE = 0  # key of the node for all code; the other keys are addresses of modules
 
 
 @dataclass
@@ -28,7 +28,7 @@ class ModuleTree:
     code: list[Module]
     """Modules whose code is exported as object files."""
     nodes: list[Module | None]
-    """Module of each node; None for the node of the code."""
+    """Module of each node; None for the node that represents all code."""
     imports: list[tuple[int, ...]]
     """For each node, the indices of the nodes that it imports."""
 
@@ -59,7 +59,9 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
         node makes the imports cyclic.
     """
     if module is None and not has_objects:
-        raise ValueError("export_library: nothing to export: pass a module, objects, or both")
+        raise ValueError(
+            "export_library: expected a module, objects, or both to export, got neither"
+        )
     found = _reachable([*([] if module is None else [module]), *imports])
     is_code = {address: _is_code(entry) for address, entry in found.items()}
     code = [entry for address, entry in found.items() if is_code[address]]
@@ -94,7 +96,10 @@ def _number(
     cycle = find_cycle(tree.imports)
     if cycle is not None:
         path = " -> ".join(_name(nodes[i]) for i in cycle)
-        raise ValueError(f"modules would import in a cycle, as all code becomes one node: {path}")
+        raise ValueError(
+            "export_library: the modules would import each other in a cycle, because all code "
+            f"becomes one node of the module tree: {path}"
+        )
     return tree
 
 

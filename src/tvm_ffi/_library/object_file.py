@@ -107,9 +107,9 @@ class _Symbol(NamedTuple):
 
 @dataclass
 class _Tail:
-    """The part of an object file after the data."""
+    """The part of an object file that follows the constant bytes: small sections and headers."""
 
-    begin: int  # the offset of the tail in the object file
+    begin: int  # offset of the first byte of the tail in the object file
     content: bytes = b""
 
     def append(self, piece: bytes, alignment: int) -> int:
@@ -128,7 +128,7 @@ def _header(machine: int, sections_at: int, count: int) -> bytes:
 def _sections(
     tail: _Tail, symbols: Sequence[_Symbol], size: int, alignment: int, protection: int
 ) -> list[bytes]:
-    """Return the section headers, and append the contents of the small sections to the tail."""
+    """Return the section headers; append the contents of the other small sections to the tail."""
     names = [".rodata", ".note.gnu.property", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab"]
     name_table = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     at = {name: name_table.index(b"\0" + name.encode() + b"\0") + 1 for name in names}
@@ -153,7 +153,7 @@ def _sections(
         _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *data_location, 0, 0, alignment, 0),
         small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
         small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
-        # The symbol names are in section 5; symbol 1 is the first global symbol.
+        # The symbol names are in section 5 (.strtab); symbol 1 is the first global symbol.
         small(".symtab", _SHT_SYMTAB, symbol_table, 8, entries=(5, 1, _SYMBOL.size)),
         small(".strtab", _SHT_STRTAB, strings, 1),
         small(".shstrtab", _SHT_STRTAB, name_table, 1),

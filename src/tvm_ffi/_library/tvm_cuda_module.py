@@ -61,7 +61,9 @@ def read_tvm_cuda_module(content: bytes) -> TvmCudaModule:
         kernels[name] = _read_kernel(reader, name)
     image = reader.bytes("image")
     if reader.position != len(content):
-        raise ValueError(f"module of kind `cuda`: {len(content) - reader.position} bytes too many")
+        raise ValueError(
+            f"module of kind `cuda`: {len(content) - reader.position} bytes follow the device image"
+        )
     return TvmCudaModule(image_format, kernels, image)
 
 
@@ -76,7 +78,9 @@ def _read_kernel(reader: _Reader, name: str) -> TvmKernel:
         for _ in range(reader.count(f"launch parameters of `{name}`", 8))
     ]
     if reader.count(f"parameter annotations of `{name}`", 0) != 0:
-        raise ValueError(f"module of kind `cuda`: `{name}` takes tensor maps, which have no loader")
+        raise ValueError(
+            f"module of kind `cuda`: `{name}` takes tensor maps, which this reader does not support"
+        )
     return TvmKernel(symbol, parameters, launch)
 
 
@@ -104,7 +108,7 @@ class _Reader:
         end = self.position + size
         if end > len(self._content):
             raise ValueError(
-                f"module of kind `cuda`: ends at byte {len(self._content)}, in: {name}"
+                f"module of kind `cuda`: the bytes end at byte {len(self._content)}, within: {name}"
             )
         found = self._content[self.position : end]
         self.position = end
@@ -114,7 +118,9 @@ class _Reader:
         """Read a count; raise ValueError if fewer items of `item_size` bytes can follow."""
         (count,) = struct.unpack("<Q", self.take(8, name))
         if count * item_size > len(self._content) - self.position:
-            raise ValueError(f"module of kind `cuda`: {count} {name} do not fit in it")
+            raise ValueError(
+                f"module of kind `cuda`: the bytes that remain are too few for {count} {name}"
+            )
         return int(count)
 
     def bytes(self, name: str) -> bytes:

@@ -49,7 +49,8 @@ def create_package(
     """
     module = module_name(name)
     path = _SAMPLE if source is None else source
-    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # the name is written into build files
+    # Check the file name, because build files contain it.
+    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):
         raise ValueError(f"{path}: expected a file name of letters, digits and _.+-")
     signatures = exported_signatures(path)
     folder = Path(name) if folder is None else folder
@@ -123,7 +124,9 @@ def _write(folder: Path, files: dict[str, str]) -> None:
     for name in files:
         path = folder / name
         if path.exists() or path.is_symlink():
-            raise FileExistsError(f"{path} exists and is not overwritten")
+            raise FileExistsError(
+                f"{path} exists already, and `tvm-ffi new` does not overwrite files"
+            )
     written: list[Path] = []
     try:
         for name, text in files.items():

@@ -49,7 +49,9 @@ _TEXT = {
 }
 _DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACEHOLDERS)
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\(")
-_BODY_OR_NOT = re.compile(r"[;{}]")  # `{` after the parameters begins a definition
+_BODY_OR_NOT = re.compile(
+    r"[;{}]"
+)  # the `{` after the parameters shows that the function is defined, not only declared
 _OWN_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\0(\d+)\0", re.MULTILINE)
 
 
@@ -83,11 +85,15 @@ def exported_signatures(path: Path) -> list[Signature]:
         signature = _signature(macro, text, literals, where)
         name = macro[2]
         if signature.name != name:
-            raise ValueError(f"{where}: the signature of {name!r} has the name {signature.name!r}")
+            raise ValueError(
+                f"{where}: the signature of function {name!r} is for a function {signature.name!r}"
+            )
         if keyword.iskeyword(name):
-            raise ValueError(f"{where}: {name!r} is a Python keyword; rename the function")
+            raise ValueError(
+                f"{where}: function name {name!r} is a Python keyword; rename the function"
+            )
         if name in found:
-            raise ValueError(f"{where}: {name!r} has two signatures")
+            raise ValueError(f"{where}: function {name!r} has two signatures")
         found[name] = signature
     for doc in _DOC.finditer(text):
         if doc[1] in found:
@@ -97,7 +103,10 @@ def exported_signatures(path: Path) -> list[Signature]:
         if (path.parent / literals[int(include[1])]).is_file():
             where = _position(path, text, include.start())
             name = literals[int(include[1])]
-            raise ValueError(f"{where}: includes {name!r}, but a package has one source file")
+            raise ValueError(
+                f"{where}: the source file includes {name!r}, but a package has only one source "
+                "file"
+            )
     return list(found.values())
 
 
@@ -108,16 +117,21 @@ def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
         if name not in found:
             where = _position(path, text, export.start())
             macro = "SIGNATURE" if export[2] else "TYPED_FUNC_WITH_SIGNATURE"
-            raise ValueError(f"{where}: {name!r} has no signature; add TVM_FFI_DLL_EXPORT_{macro}")
+            raise ValueError(
+                f"{where}: exported function {name!r} has no signature; add "
+                f"TVM_FFI_DLL_EXPORT_{macro}"
+            )
     if not found:
         macro = "TVM_FFI_DLL_EXPORT_SIGNATURE"
         if LANGUAGES[path.suffix] == "CXX":
             macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
-        raise ValueError(f"{path}: exports no function with a signature; add {macro}")
+        raise ValueError(
+            f"{path}: the source file exports no function with a signature; add {macro}"
+        )
 
 
 def _exports(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match of `_EXPORT` per exported function.
+    """Yield one match of the pattern `_EXPORT` for each exported function.
 
     A function is exported by an export macro or by a definition of ``__tvm_ffi_*``.
     """
@@ -132,7 +146,9 @@ def _exports(text: str) -> Iterator[re.Match[str]]:
 def _signature(macro: re.Match[str], text: str, literals: list[str], where: str) -> Signature:
     written = _TEXT[macro[1]].match(text, macro.end())
     if written is None:
-        raise ValueError(f"{where}: expected a string literal as signature of {macro[2]!r}")
+        raise ValueError(
+            f"{where}: expected a string literal as the signature of function {macro[2]!r}"
+        )
     try:
         return Signature.parse(_joined(written[1], literals))
     except ValueError as error:
@@ -140,7 +156,7 @@ def _signature(macro: re.Match[str], text: str, literals: list[str], where: str)
 
 
 def _joined(placeholders: str, literals: list[str]) -> str:
-    """Return the concatenated string literals that adjacent placeholders represent."""
+    """Return the joined values of the string literals that some placeholders represent."""
     return "".join(literals[int(index)] for index in _PLACEHOLDER.findall(placeholders))
 
 

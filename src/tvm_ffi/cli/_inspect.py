@@ -66,6 +66,8 @@ def _text() -> ModuleType:
     try:
         from . import _inspect_text
     except ImportError as error:
-        remedy = 'pip install "pytvmffi[inspect]"; --json works without it'
-        raise ImportError(f"printing needs rich: {remedy}") from error
+        remedy = '`pip install "pytvmffi[inspect]"`, or use the option --json'
+        raise ImportError(
+            f"printing a report needs the Python package rich; install it with {remedy}"
+        ) from error
     return _inspect_text

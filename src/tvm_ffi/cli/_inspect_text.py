@@ -12,7 +12,7 @@ from .._internal.terminal import printable
 from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
 from ._module_tree import module_lines
 
-_UNREAD = "not readable without running it"
+_UNREAD = "only readable by running the library"
 _LABEL_WIDTH = 14
 
 
@@ -72,7 +72,7 @@ def print_difference(
 
 def _facts(console: Console, report: LibraryReport) -> None:
     elsewhere = "" if report.is_for_this_machine else ", not this machine"
-    serves = ("serves it", "green") if report.is_served else ("does NOT serve it", "bold red")
+    serves = ("can load it", "green") if report.is_served else ("CANNOT load it", "bold red")
     era = report.era
     releases = {
         (False, False): "any release",
@@ -134,7 +134,7 @@ def _changes(console: Console, heading: str, changes: Iterable[Change]) -> None:
         _line(console, f"    + {change.after}")
 
 
-# ---- Lines of text -------------------------------------------------------------------------------
+# ---- Printing of lines ---------------------------------------------------------------------------
 
 
 def _console() -> Console:

@@ -15,7 +15,7 @@ from ..inspection import ModuleReport
 
 __all__ = ["module_lines"]
 
-# Prefixes of tree lines: blank, vertical line, branch with later siblings, last branch.
+# Prefixes of tree lines: blank, vertical line, branch before a sibling, last branch.
 _GUIDES = ("    ", "│   ", "├── ", "└── ")
 _ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 _MAX_INDENT = 16 * len(_GUIDES[0])

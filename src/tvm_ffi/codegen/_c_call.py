@@ -27,7 +27,7 @@ from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
 
-# Names of parameters and locals in generated wrappers; a callee with such a name needs an alias.
+# Names in generated wrappers; a callee with one of these names needs an alias.
 _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
@@ -41,7 +41,7 @@ class CallPrinter:
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
     ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
-        # True if a header declares the callees, possibly with other const qualifiers
+        # True if a header declares the callees; its const qualifiers may differ
         self._is_declared = is_declared
         self._tensors = {
             name: f"out{i}"
@@ -78,7 +78,7 @@ class CallPrinter:
         self._allocate_workspaces()
 
     def aliases(self) -> list[str]:
-        """Return definitions of aliases for callees whose names clash with locals."""
+        """Return the definitions of aliases for callees whose names are also names of locals."""
         found = []
         for callee in dict.fromkeys(self._wrapper.callees.values()):
             if local_callee(callee) != callee:
@@ -88,7 +88,7 @@ class CallPrinter:
         return found
 
     def prototypes(self) -> dict[str, str]:
-        """Return the C declaration of each callee, by the name of the callee."""
+        """Return a dict of the C declarations of the callees, by the name of the callee."""
         found = {}
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
@@ -105,7 +105,7 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # no check: the callee also takes the string's size
+                continue  # no check, because the callee also takes the size of the string
             local = self._checks.argument(name)
             position = f"wrapper_find_nul({local})"
             failure = fail(nul_in_text(self._wrapper, name), got=position)
@@ -201,7 +201,7 @@ class CallPrinter:
         )
 
     def _shape(self, name: str) -> list[str]:
-        """Print the evaluation of a result's extents; return their C expressions."""
+        """Print the statements that compute the extents of a result; return their C expressions."""
         where = result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
@@ -213,7 +213,7 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> list[str]:
-        """Return statements that set the dtype of a result."""
+        """Return the C statements that set the dtype of a result."""
         names = self._wrapper.signature.dtypes_of(type_)
         fields: Mapping[str, list[int]] = {
             "code": [dtype(name).type_code for name in names],
@@ -295,7 +295,7 @@ class CallPrinter:
                 self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
-        """Print a switch that selects the callee by the index of the combination of dtypes."""
+        """Print a `switch` that selects the callee by the index of the dtypes of a call."""
         index = ""
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)

@@ -49,7 +49,7 @@ _OVERFLOWING = {
     "//": "wrapper_divide({}, {}, &{}) != 0",
     "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
 }
-# C expressions of the operations that cannot overflow.
+# C expression of each operation that cannot overflow.
 _TOTAL = {
     "%": "wrapper_modulo({0}, {1})",
     "min": "wrapper_min({0}, {1})",
@@ -62,7 +62,8 @@ class CheckPrinter:
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extent names and dtype variables that every path binds
+        # Extent names and dtype variables that have a value on every path.
+        self._bound: set[str] = set()
         self._temporaries = 0
 
     # ---- names of locals -------------------------------------------------------------------
@@ -399,7 +400,7 @@ def _is_dtype(got: str, name: str) -> str:
 
 
 def _taken(type_name: str, value: str, type_: str) -> str:
-    """Return the C expression that reads a number from a `TVMFFIAny`."""
+    """Return the C expression that reads a number of a given type from a `TVMFFIAny`."""
     if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
     if type_name == "bool":

@@ -62,7 +62,7 @@ def fail_with(subject: str, failure: Failure, got: str) -> str:
 
 
 def _before_got(failure: Failure) -> str:
-    """Return the text of a template that ends with its only placeholder."""
+    """Return a message template without its only placeholder, which is at the end."""
     ((text, hole),) = failure.parts()
     assert hole == "got"
     return text

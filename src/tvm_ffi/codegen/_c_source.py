@@ -16,7 +16,7 @@ from ..signature._types import Type
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]
 
 _NAME = re.compile(r"\w+", re.ASCII)
-_LONGEST_LITERAL = 4000  # characters; every C compiler accepts 4095 characters
+_LONGEST_LITERAL = 4000  # maximum characters per string literal; every C compiler accepts 4095
 _C_TYPE_OF_NAME = {
     "bool": "bool",
     "bytes": "const void*",

@@ -58,7 +58,7 @@ def argument_type(
 
 
 def type_of_source(wrapper: Wrapper, name: str) -> Type:
-    """Return the declared type of the parameter or result that is called `name`."""
+    """Return the declared type of the parameter or result with the name `name`."""
     parameter = wrapper.parameters.get(name)
     return wrapper.results[name].type if parameter is None else parameter.type
 

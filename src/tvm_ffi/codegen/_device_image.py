@@ -55,12 +55,12 @@ class DeviceImage:
         found = _format_of(self.content)
         if self.format not in ("", *_FORMATS):
             raise ValueError(
-                f"the format must be one of {', '.join(_FORMATS)}; got {self.format!r}"
+                f"device image format must be one of {', '.join(_FORMATS)}; got {self.format!r}"
             )
         if found is None:
-            raise ValueError("expected device code in PTX, cubin or fatbin format")
+            raise ValueError("device image: expected PTX, a cubin or a fatbin, got other bytes")
         if self.format not in ("", found):
-            raise ValueError(f"expected a {self.format}, got a {found}")
+            raise ValueError(f"device image: expected a {self.format}, got a {found}")
         object.__setattr__(self, "format", found)
         self._read()
 
@@ -74,10 +74,12 @@ class DeviceImage:
         if self.architecture is None:
             object.__setattr__(self, "architecture", architecture)
         elif _ARCHITECTURE.fullmatch(self.architecture) is None:
-            raise ValueError(f"architecture must be like 'sm_90a', got {self.architecture!r}")
+            raise ValueError(
+                f"device image architecture must be like 'sm_90a', got {self.architecture!r}"
+            )
         elif architecture is not None and _number(architecture) != _number(self.architecture):
             raise ValueError(
-                f"the {self.format} is for {architecture}, not for {self.architecture}"
+                f"the {self.format} was compiled for {architecture}, not for {self.architecture}"
             )
         object.__setattr__(self, "_kernels", kernels)
 
@@ -112,7 +114,7 @@ class DeviceImage:
 
     @property
     def generation(self) -> tuple[int, str]:
-        """Number and suffix of the architecture, ``(90, "a")``, or ``(0, "")`` if it is unknown."""
+        """Pair of number and suffix of the architecture: ``(90, "a")``; ``(0, "")`` if unknown."""
         found = _ARCHITECTURE.fullmatch(self.architecture or "")
         return (int(found[1]), found[2]) if found else (0, "")
 

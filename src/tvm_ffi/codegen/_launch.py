@@ -189,7 +189,7 @@ def described_plans(
 
 
 def three_extents(field: str, amount: Amount) -> tuple[Extent, ...]:
-    """Return one to three launch sizes as three expressions; missing sizes are 1."""
+    """Return three expressions for one to three launch sizes; the missing sizes are 1."""
     given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
     if not 1 <= len(given) <= 3:
         raise ValueError(f"{field} must have from 1 to 3 extents, got {len(given)}")

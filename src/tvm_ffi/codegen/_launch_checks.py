@@ -44,13 +44,13 @@ _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (
 _MAX_THREADS, _MAX_CLUSTER = 1024, 16
 # Largest shared memory of a block on any device, in bytes; the driver checks the device's limit.
 _MAX_SHARED_MEMORY = 227 << 10
-# C type of each tensor field that is a number.
+# C type of each numeric field of a tensor.
 _FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A launch size, or another expression, with the limits that each call checks.
+    """An expression, such as a launch size, with the limits that each call checks.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def device_parameter(signature: Signature) -> Parameter | None:
 
 
 def device_mismatches(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
-    """Yield each other parameter that must be on the launch device, with its `Failure`."""
+    """Yield each other tensor parameter that must be on the launch device, and its `Failure`."""
     first = device_parameter(signature)
     for parameter in signature.parameters:
         if first is not None and parameter is not first and _is_on_cuda(parameter):
@@ -144,7 +144,7 @@ def _product(three: tuple[Extent, ...]) -> Extent:
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
-    """Return the `Failure` if no variant's condition holds; None if a variant has no condition."""
+    """Return the `Failure` if no variant accepts a call; None if a variant has no condition."""
     if any(not launch.when for launch in launches):
         return None
     conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
@@ -155,7 +155,7 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
 
 
 def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return the `Failure` if no device image runs on a GPU.
+    """Return the `Failure` of a launch on a GPU that can run none of the device images.
 
     The placeholders of the message are ``device``, ``gpu`` and ``architecture``.
     """
@@ -192,7 +192,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError if a member of a launch variant is invalid, regardless of the others."""
+    """Raise ValueError if a member of a launch variant is invalid on its own."""
     if not launch.images:
         raise ValueError("a launch variant needs at least one device image, got none")
     names = [str(image) for image in launch.images]

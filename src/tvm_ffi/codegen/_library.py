@@ -31,7 +31,7 @@ def wrap_library(
     include_paths: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
 ) -> Module:
-    """Return a module with functions of a C library; the library is not modified.
+    """Return a module that calls functions of a C library; the library is not modified.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # the same as WRAPPER_MAX_RESULTS in wrapper_support.h
+_MAX_RESULTS = 64  # maximum number of results; equals WRAPPER_MAX_RESULTS in wrapper_support.h
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
@@ -298,7 +298,7 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
 
 
 def always_bound(signature: Signature) -> Iterator[str]:
-    """Yield the extent names that have a value in every valid call."""
+    """Yield the extent names, such as ``n``, that have a value in every valid call."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
@@ -415,7 +415,9 @@ def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Ar
     if limits is None:
         return Argument("constant", dtype=dtype, number=float(text))
     if is_float or not limits[0] <= int(text) <= limits[1]:
-        raise ValueError(f"{signature.name}: {text} does not fit {dtype}")
+        raise ValueError(
+            f"{signature.name}: callee argument {text} does not fit the integer type {dtype}"
+        )
     return Argument("constant", dtype=dtype, number=int(text))
 
 
@@ -446,14 +448,16 @@ def _check_field(
     if not isinstance(type_, TensorType):
         accepted = accepted_type_names(type_)
         if field != "size" or axis is not None or not {"str", "bytes"} & {*(accepted or ())}:
-            raise ValueError(f"{where}: only tensors have this field")
+            raise ValueError(f"{where}: expected a tensor, because only tensors have this field")
         return
     if axis is not None and field not in ("shape", "strides"):
-        raise ValueError(f"{where}: only shapes and strides have axes")
+        raise ValueError(f"{where}: expected no axis, because only shapes and strides have axes")
     if type_.is_optional and field != "tensor":
-        raise ValueError(f"{where}: the tensor may be None; pass its `tensor`")
+        raise ValueError(
+            f"{where}: the tensor may be None and then has no such field; pass its field `tensor`"
+        )
     if type_.ndim is None and (field == "strides" or axis is not None):
-        raise ValueError(f"{where}: the number of dimensions is unknown; pass its `tensor`")
+        raise ValueError(f"{where}: the number of dimensions is unknown; pass the field `tensor`")
     if axis is not None and type_.ndim is not None and axis >= type_.ndim:
         raise ValueError(f"{where}: expected an axis below {type_.ndim}, got {axis}")
 
@@ -491,8 +495,8 @@ def _check_written(wrapper: Wrapper) -> None:
             name in written
         ):
             raise ValueError(
-                f"{wrapper.name}: '{name}' is a number; pass its address if, and only if, the "
-                "function returns an error"
+                f"{wrapper.name}: result '{name}' is a number; the callee must either return the "
+                "number, or return an error status and get the address of the number as an argument"
             )
 
 

@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Limits and sizes of buffers.  LAUNCH_DEFAULT_SHARED_MEMORY and LAUNCH_PORTABLE_CLUSTER are the
+ * shared memory and the cluster size that the driver allows for every kernel. */
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes of a block; more needs a kernel attribute */
-  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks of a cluster; more need a kernel attribute */
-  LAUNCH_LOG_BYTES = 4096,                 /* bytes of the buffer for the PTX compiler's log */
-  LAUNCH_MESSAGE_BYTES = 1024              /* bytes of the buffer for an error message */
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes per block; more need a kernel attribute */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks per cluster; more need a kernel attribute */
+  LAUNCH_LOG_BYTES = 4096,                 /* bytes in the buffer for the PTX compiler's log */
+  LAUNCH_MESSAGE_BYTES = 1024              /* bytes in the buffer for an error message */
 };
 /* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
@@ -41,10 +43,10 @@ enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC
 /* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
-  unsigned bytes; /* size of a block's dynamic shared memory */
+  unsigned bytes; /* dynamic shared memory per block, in bytes */
 } launch_numbers;
 
-/* `CUlaunchAttribute` of the driver. */
+/* Same layout as the struct `CUlaunchAttribute` of the driver. */
 typedef struct {
   unsigned id, padding;
   union {
@@ -54,7 +56,7 @@ typedef struct {
   } value;
 } launch_attribute;
 
-/* `CUlaunchConfig` of the driver. */
+/* Same layout as the struct `CUlaunchConfig` of the driver. */
 typedef struct {
   unsigned grid[3], block[3], shared_memory_bytes;
   void* stream;
@@ -100,13 +102,14 @@ static const char* const launch_driver_names[] = {"cuInit",
                                                   "cuLaunchKernel",
                                                   "cuLaunchKernelEx",
                                                   "cuThreadExchangeStreamCaptureMode"};
-enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the last two functions */
+/* Number of functions that must exist; older drivers lack the last two functions. */
+enum { LAUNCH_NUM_REQUIRED = 14 };
 
 static pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int launch_is_open; /* 1 after `launch_driver` is filled in and the driver initialized */
 
 typedef struct {
-  void* context;  /* primary context, never released */
+  void* context;  /* the primary context of the device, which is never released */
   int device;     /* CUdevice */
   int capability; /* compute capability, 90 for 9.0; 0 until all other members are set */
 } launch_device;

@@ -60,7 +60,7 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
 
 
 def _build_headers(headers: PrecompiledHeaders) -> None:
-    """Build and publish precompiled headers; after a failure, disable them for a day."""
+    """Build and publish precompiled headers; if the build fails, disable them for a day."""
     try:
         with headers.entry.lock():
             if not headers.find():
@@ -98,7 +98,7 @@ def _build_and_publish(
             reasons=[],
         )
         manifest.reasons.extend(build_reasons(manifest, entry.cache))
-        log("built %s: %s", recipe.name, "; ".join(manifest.reasons))
+        log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
         return entry.publish(folder, manifest)
 
 
@@ -138,7 +138,7 @@ def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
             return collect_dependencies(recipe, folder, headers.manifest.dependencies)
         except DamagedHeadersError:
             headers.remove_damaged()
-        except RuntimeError:  # the build below reports errors in the source
+        except RuntimeError:  # the build without precompiled headers reports errors in the source
             has_failed = True
     _run_steps(recipe.steps, folder)
     if has_failed and headers is not None:
@@ -174,7 +174,7 @@ def _run_steps(
         try:
             done = run_command(step.command, folder, PRIVATE_UMASK, while_compiling)
         except BaseException:
-            log("%s\nwas stopped", line)
+            log("%s\nthis command was stopped", line)
             raise
         while_compiling = None
         log("%s\n%s", line, done.stdout + done.stderr)

@@ -49,9 +49,9 @@ __all__ = [
 ]
 
 _FORMAT = 2  # format version of the JSON object in a manifest file
-_MAX_MANIFEST_BYTES = 1 << 26  # size limit: room for a list of about 500,000 files
+_MAX_MANIFEST_BYTES = 1 << 26  # maximum size of a manifest file; a list of about 500,000 files fits
 _MAX_NUMBER = 1 << 62
-_MAX_NAME_BYTES = 255  # length limit of file names in common file systems
+_MAX_NAME_BYTES = 255  # maximum length of a file name in common file systems
 _FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
 _KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -77,7 +77,9 @@ def cache_root() -> Path:
         home = Path.home()
     except RuntimeError as error:
         remedy = "set TVM_FFI_CACHE_DIR to a folder that only you can write to, or set HOME"
-        raise RuntimeError(f"the build cache has no folder: {error} {remedy}") from None
+        raise RuntimeError(
+            f"cannot determine the folder of the build cache: {error} {remedy}"
+        ) from None
     return home.absolute() / ".cache" / "tvm-ffi"
 
 
@@ -195,7 +197,7 @@ def _is_file_name(text: str) -> bool:
         return False
 
 
-# ---- Cache and entries ---------------------------------------------------------------------------
+# ---- Build cache and its entries -----------------------------------------------------------------
 
 
 class BuildCache:
@@ -301,7 +303,7 @@ class CacheEntry(NamedTuple):
         self._add_mark(digest, known.installed)
         return True
 
-    # ---- Index of a recipe -------------------------------------------------------------------
+    # ---- Index folder of a recipe ------------------------------------------------------------
 
     def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
         """Record in the recipe's index that an artifact is fresh with these installed files.
@@ -326,18 +328,19 @@ class CacheEntry(NamedTuple):
             self._index.rmdir()
 
     def add_note(self, note: str) -> None:
-        """Record a note, such as "unusable", as an empty file in the recipe's index folder."""
+        """Record a note, such as "unusable", as an empty file in the index folder of the recipe."""
         with contextlib.suppress(OSError):  # the cache may be read-only
             _make_index(self._index)
             (self._index / note).touch(mode=0o600)
 
     def has_note(self, note: str, max_age_s: float = math.inf) -> bool:
-        """Return True if a note was recorded in the last `max_age_s` seconds."""
+        """Return True if the note with this name was recorded in the last `max_age_s` seconds."""
         try:
             recorded = (self._index / note).stat().st_mtime
         except OSError:
             return False
-        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may have been set back
+        # Use abs(), because the difference is negative if the clock was set back.
+        return abs(time.time() - recorded) <= max_age_s
 
     # ---- Lock, staging folder and publication ------------------------------------------------
 
@@ -374,7 +377,7 @@ class CacheEntry(NamedTuple):
         target = self._artifact(digest)
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
-            path.chmod(0o600)  # a library needs no execute permission to be loaded
+            path.chmod(0o600)  # files are not executable: the loader needs no execute permission
         self._rename(staging, target, manifest.dependencies)
         self._add_mark(digest, manifest.dependencies.installed)
         return target / manifest.product
@@ -392,7 +395,7 @@ class CacheEntry(NamedTuple):
             if not present.is_whole(target):
                 warn_of_damage(target / present.product, "built again")
             elif present.dependencies == dependencies:
-                return  # keep the equal artifact: a process may have loaded it
+                return  # keep the existing artifact, which is equal: a process may have loaded it
         self.cache.remove_folder(target)
         staging.rename(target)
 

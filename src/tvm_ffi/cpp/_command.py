@@ -21,12 +21,12 @@ __all__ = [
     "run_command",
 ]
 
-PRIVATE_UMASK = 0o077  # umask of commands that write into the build cache
-READABLE_UMASK = 0o022  # umask of commands in a build_directory
+PRIVATE_UMASK = 0o077  # umask of compilers that write into the build cache
+READABLE_UMASK = 0o022  # umask of compilers that write into a `build_directory`
 
 _LOG = "tvm_ffi.cpp"
 
-_TERMINATE_SECONDS = 5.0  # wait after SIGTERM before sending SIGKILL
+_TERMINATE_SECONDS = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 def run_command(
@@ -35,7 +35,7 @@ def run_command(
     umask: int,
     while_running: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command until it ends or an exception such as KeyboardInterrupt occurs.
+    """Run a command to its end; stop it if an exception such as KeyboardInterrupt occurs.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _interrupts_deferred() -> Iterator[None]:
     try:
         if callable(handler):
             signal.signal(signal.SIGINT, lambda *details: received.append(details))
-    except ValueError:  # not the main thread, which alone receives interrupts
+    except ValueError:  # only the main thread receives interrupts
         handler = None
     try:
         yield

@@ -29,7 +29,7 @@ __all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain
 
 # Characters that separate or quote words; a command without these characters is a single word.
 _SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
-_MAX_FILE_BYTES = 1 << 20  # size limit of a cache file with the version of a compiler
+_MAX_FILE_BYTES = 1 << 20  # maximum size of a cached file that contains the version of a compiler
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
@@ -62,7 +62,8 @@ def find_toolchain(
     commands = {}
     if "c" in languages:
         commands["c"] = compiler_command("CC", "cc")
-    if {*languages} != {"c"}:  # linked object files may need the C++ standard library
+    # Link with the C++ compiler, because objects may need the C++ library.
+    if {*languages} != {"c"}:
         commands["cpp"] = compiler_command("CXX", "c++")
     if toolkit is not None:
         commands["cuda"] = toolkit.compiler
@@ -83,7 +84,7 @@ def compiler_command(variable: str, default: str) -> tuple[str, ...]:
     """
     value = os.environ.get(variable, "").strip() or default
     if not _SHELL_CHARACTERS.search(value) or shutil.which(value):
-        return (value,)  # the command may be a single path that contains spaces
+        return (value,)  # the variable may contain one path with spaces
     try:
         return tuple(shlex.split(value))
     except ValueError as error:
@@ -118,7 +119,7 @@ def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
 
 
 def _is_launcher(path: Path) -> bool:
-    """Return True for a script or a known launcher, which may start another program."""
+    """Return True for a script or a launcher such as ccache, which may start another program."""
     if path.name in _LAUNCHERS:
         return True
     with path.open("rb") as file:
@@ -140,7 +141,8 @@ def _cached_version(
     contents = ", ".join(content_digest(path)[:23] for path in files)
     version = f"{_query_version(command, identity)} ({contents})"
     text = json.dumps({"command": command, "identity": identity, "version": version}, indent=1)
-    with contextlib.suppress(OSError):  # the cache may be read-only
+    # Ignore errors, because the cache may be read-only.
+    with contextlib.suppress(OSError):
         write_atomically(cache_file, text)
     return version
 
@@ -157,7 +159,7 @@ def _query_version(command: tuple[str, ...], identity: str) -> str:
         done = subprocess.run(
             [*command, "--version"],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},  # makes the version text the same in every locale
+            env={**os.environ, "LC_ALL": "C"},  # the version text is then the same in every locale
             capture_output=True,
             text=True,
             errors="replace",

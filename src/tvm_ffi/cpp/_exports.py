@@ -21,7 +21,7 @@ Functions = Union["Mapping[str, str | Signature]", Sequence[str], str, None]
 
 
 class Export(NamedTuple):
-    """The documentation and signature of an exported function; an empty string means none."""
+    """The documentation and signature of an exported function; each is empty if there is none."""
 
     doc: str = ""
     signature: str = ""
@@ -51,7 +51,7 @@ def exports_of(functions: Functions) -> dict[str, Export]:
 def _export(name: str, value: str | Signature) -> Export:
     if isinstance(value, str) and not value.lstrip().startswith(f"{name}("):
         return Export(value)
-    from ..signature import Signature  # imported only here, because most builds have no signature
+    from ..signature import Signature  # lazy import, because most builds have no signature
     from ..signature._type_schema import check_name
 
     if isinstance(value, str):

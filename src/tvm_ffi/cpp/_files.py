@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _MISSING = "missing"
-_BLOCK_BYTES = 1 << 16  # small, because a buffer for a whole file takes long to allocate
+_BLOCK_BYTES = 1 << 16  # bytes per read; a buffer for a whole file takes long to allocate
 
 
 def text_digest(text: str) -> str:
@@ -68,7 +68,7 @@ def file_identity(path: str | os.PathLike[str]) -> str:
 
 
 def existing_files(paths: Iterable[str]) -> list[str]:
-    """Return those of the paths at which a file exists, without duplicates."""
+    """Return the paths at which a file exists, without duplicates."""
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]  # noqa: PTH113
 
 

@@ -153,7 +153,7 @@ def shadowing_files(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
 
 
 def combined_identity(paths: Iterable[str]) -> str:
-    """Return a short hash of the inodes, sizes and change times of files on this machine."""
+    """Return a short hash of the inodes, sizes and change times of the given files."""
     text = "\n".join(f"{path} {file_identity(path)}" for path in sorted(paths))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

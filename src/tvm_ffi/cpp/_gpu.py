@@ -191,7 +191,8 @@ def _rocm_devices() -> tuple[str, ...]:
         named = (re.fullmatch(r"Name:\s+(\S+)", line) for line in _lines_of("rocminfo"))
         words = [match[1] for match in named if match]
     names = (word for word in words if re.fullmatch(r"gfx[0-9a-f]+", word))
-    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")  # the CPU is gfx000
+    # The program rocm_agent_enumerator lists the CPU as gfx000.
+    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")
 
 
 def _lines_of(*command: str) -> list[str]:

@@ -55,7 +55,8 @@ def find_ninja() -> str | None:
         program = Path(ninja.BIN_DIR, "ninja")
         if program.is_file():
             return str(program)
-    beside = Path(sys.executable).parent  # not in PATH unless the Python environment is activated
+    # This folder is in PATH only if the Python environment is activated.
+    beside = Path(sys.executable).parent
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 

@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_MAX_LINKS = 40  # limit of symbolic links in one path, as in the Linux kernel
-_OVERFLOW_UID = 65534  # the owner of files that a user namespace does not map
+_MAX_LINKS = 40  # maximum number of symbolic links in a path, as in the Linux kernel
+_OVERFLOW_UID = 65534  # user id of the owner of files that a user namespace does not map
 _ACL = "system.posix_acl_access"
 _DEFAULT_ACL = "system.posix_acl_default"
 # An entry of an access control list: tag u16, rights u16, id u32.  The list begins with its
@@ -41,7 +41,7 @@ _OTHER_BUILD_FOLDER = "name another build_directory"
 
 
 def check_cache_root(root: Path) -> None:
-    """Raise PermissionError if another user may change the cache's root, unless it is missing."""
+    """Raise PermissionError if another user may change the root folder of an existing cache."""
     real = _resolve_checked(root, _OTHER_CACHE)
     if real is None:
         return
@@ -95,7 +95,7 @@ def check_build_entries(folder: Path, used: Collection[str]) -> None:
         path = folder / name
         try:
             status = os.lstat(path)
-        except FileNotFoundError:  # a temporary file that a concurrent build has removed
+        except FileNotFoundError:  # the entry was a temporary file of a concurrent build
             continue
         remedy = f"remove the entry that another user could change with {_rm_command(path)}"
         _check_owner(path, status, remedy)
@@ -127,7 +127,7 @@ def make_build_folder(folder: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     status = os.lstat(real)
     _check_owner(real, status, _OTHER_BUILD_FOLDER)
-    if _others_may_write(real, status):  # the sticky bit does not stop others from adding files
+    if _others_may_write(real, status):  # ignore the sticky bit: it lets other users add files
         remedy = (
             f"{_chmod_command(real)} and remove the files of other users, or {_OTHER_BUILD_FOLDER}"
         )
@@ -145,7 +145,8 @@ def _make(folder: Path, mode: int, alternative: str) -> None:
     try:
         folder.mkdir(mode)
         if mode == 0o700:
-            folder.chmod(mode)  # the umask may have removed rights of the owner
+            # Set the mode again, because the umask may have removed rights of the owner.
+            folder.chmod(mode)
     except FileExistsError:
         pass
     except OSError as error:
@@ -274,7 +275,7 @@ def _is_in_user_namespace() -> bool:
         return False
 
 
-# ---- Error messages ------------------------------------------------------------------------------
+# ---- Parts of error messages ---------------------------------------------------------------------
 
 
 def _writers(status: os.stat_result) -> str:

@@ -46,7 +46,7 @@ _MAX_BYTES = 1 << 28
 
 
 class DamagedHeadersError(Exception):
-    """The precompiled file is missing, cannot be read, or differs from its digest."""
+    """Error: the file with precompiled headers is missing, unreadable or damaged."""
 
 
 class PrecompiledHeaders:
@@ -131,7 +131,7 @@ class PrecompiledHeaders:
             self.entry.cache.remove_folder(product.parent)
 
     def disable(self, reason: object) -> None:
-        """Do not precompile headers for a day, because building or using the file failed."""
+        """Disable precompiled headers for a day, because building or using their file failed."""
         log("headers are not precompiled for a day: %s", reason)
         self.entry.add_note(_UNUSABLE)
 

@@ -8,7 +8,7 @@ from ._key import Input
 
 __all__ = ["build_reasons", "differences"]
 
-# Number of earlier builds to compare with; comparing with all would take longer with each build.
+# Number of earlier builds that a new build is compared with; a limit keeps builds fast.
 _MAX_COMPARED = 8
 
 

@@ -23,7 +23,8 @@ CPP_HEADERS = (
     "tvm/ffi/function.h",
 )
 _C_HEADERS = ("tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h")
-_C_SIGNATURE_HEADER = "tvm/ffi/extra/c_signature.h"  # included after the user's text
+# Generated C files include this header after the user's text.
+_C_SIGNATURE_HEADER = "tvm/ffi/extra/c_signature.h"
 
 
 def _includes(headers: Sequence[str]) -> str:
@@ -85,7 +86,7 @@ def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> s
     text = head
     for file, user_text in user_files.items():
         text += f"#line 1 {_c_literal(file)}\n{user_text}\n"
-    if tail:  # errors in the tail refer to the generated file
+    if tail:  # compiler errors in the tail then name the generated file
         text += f"#line {text.count(chr(10)) + 2} {_c_literal(main)}\n{tail}"
     return text
 

@@ -111,7 +111,7 @@ def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:
             f"NVRTC compilation failed: {_text(nvrtc, status)}\n{_log(nvrtc, program)}"
         )
     size = _checked(nvrtc, "nvrtcGetCUBINSize", nvrtc.nvrtcGetCUBINSize(program))
-    cubin: bytes = b" " * size  # NVRTC writes into this object
+    cubin: bytes = b" " * size  # buffer that NVRTC fills
     _checked(nvrtc, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBIN(program, cubin))
     return cubin
 
@@ -125,7 +125,7 @@ def _symbol(nvrtc: Any, program: Any, expression: str) -> str:
 def _log(nvrtc: Any, program: Any) -> str:
     """Return the compiler log of an NVRTC program."""
     size = _checked(nvrtc, "nvrtcGetProgramLogSize", nvrtc.nvrtcGetProgramLogSize(program))
-    log: bytes = b" " * size  # NVRTC writes into this object
+    log: bytes = b" " * size  # buffer that NVRTC fills
     _checked(nvrtc, "nvrtcGetProgramLog", nvrtc.nvrtcGetProgramLog(program, log))
     return log.rstrip(b"\0 ").decode(errors="replace")
 
@@ -165,5 +165,8 @@ def _driver_checked(function: str, result: tuple[Any, ...]) -> Any:
     """Return the value of a CUDA driver call; raise RuntimeError if the call failed."""
     status, *values = result
     if int(status) != 0:
-        raise RuntimeError(f"{function} failed with status {int(status)}; is there a CUDA device?")
+        raise RuntimeError(
+            f"CUDA driver function {function} failed with status {int(status)}; check that the "
+            "machine has a CUDA device"
+        )
     return values[0] if values else None

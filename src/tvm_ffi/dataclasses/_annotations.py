@@ -52,7 +52,7 @@ class Names(dict[str, Any]):
 
 
 def evaluate(annotation: Any, names: Names) -> Any:
-    """Return the object that an annotation means, such as a class.
+    """Return the value of an annotation, such as a class; evaluate string annotations.
 
     Raises NameError if the annotation contains a name that is not defined yet.
     """

@@ -37,7 +37,8 @@ class EnumState(Object):
         Columns by name; each column is a Dict of values by variant.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
+    # The module from which users import the class, for pickle and help().
+    __module__ = "tvm_ffi.dataclasses.enum"
 
     entries: Any
     indexes: Any
@@ -66,7 +67,8 @@ def find_state(type_index: int) -> Any:
     state = lookup_type_attr(type_index, ENUM_STATE_ATTR)
     if state is not None and not isinstance(state, EnumState):
         raise TypeError(
-            f"expected `ffi.EnumState` in {ENUM_STATE_ATTR}, got {type(state).__name__}"
+            f"type attribute {ENUM_STATE_ATTR}: expected an `ffi.EnumState`, got "
+            f"{type(state).__name__}"
         )
     return state
 
@@ -84,7 +86,8 @@ class EnumAttrMap:
         Value for variants without a value; by default reading them raises KeyError.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
+    # The module from which users import the class, for pickle and help().
+    __module__ = "tvm_ffi.dataclasses.enum"
 
     def __init__(self, enum_cls: type, name: str, *, default: Any = MISSING) -> None:
         self._cls, self._name, self._default = enum_cls, name, default
@@ -103,7 +106,7 @@ class EnumAttrMap:
     def _variant(self, variant: object) -> Any:
         if not isinstance(variant, self._cls):
             raise TypeError(
-                f"column {self._name!r}: expected {self._cls.__name__}, got "
+                f"column {self._name!r}: expected a variant of {self._cls.__name__} as key, got "
                 f"{type(variant).__name__}"
             )
         return variant

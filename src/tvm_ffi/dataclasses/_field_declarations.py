@@ -23,7 +23,7 @@ _KEYWORDS_FOLLOW = re.compile(r"(\w+\.)*KW_ONLY")
 
 
 class UnresolvedError(Exception):
-    """Annotations of fields contain undefined names; the error message lists these names."""
+    """Error: annotations of fields contain undefined names, which the message lists."""
 
 
 def registered_base(cls: type) -> type | None:
@@ -160,6 +160,6 @@ class _Reader:
 
 
 def _is_string_of(match: Callable[[str], Any], annotation: Any) -> bool:
-    """Return True if an annotation is a string or forward reference that `match` accepts."""
+    """Return True for a string or forward reference whose text `match` accepts."""
     text = getattr(annotation, "__forward_arg__", annotation)
     return isinstance(text, str) and match(text.strip()) is not None

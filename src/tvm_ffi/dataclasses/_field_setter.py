@@ -49,7 +49,7 @@ def _composed(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callab
 
 
 def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
-    """Return arguments of `rule_setter`: which values are stored without conversion.
+    """Return the arguments of `rule_setter`, which state the values to store without conversion.
 
     In a union, only values of the first type are stored without conversion, because the first type
     may convert a value that a later type would accept unchanged.

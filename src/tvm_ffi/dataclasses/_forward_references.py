@@ -32,10 +32,12 @@ _allocate_type = get_global_func("pytvmffi.TypeAllocate")
 
 # Lock of the dicts and the set below, and of the runtime's type table during a registration.
 _lock = threading.RLock()
-_classes: dict[str, dict[str, type]] = {}  # registered classes by module and name
-_pending: dict[type, _Pending] = {}  # classes whose fields are not registered yet
-_python_keys: set[str] = set()  # type keys of all classes that were registered here
-_free_indices: dict[str, int] = {}  # indices of unregistered types without fields, by type key
+_classes: dict[str, dict[str, type]] = {}  # registered classes by module, then name
+# Waiting classes: their types are registered, but their fields are not.
+_pending: dict[type, _Pending] = {}
+_python_keys: set[str] = set()  # type keys that `register_class` has registered
+# Type indices of unregistered types, by type key; the next type with the key reuses the index.
+_free_indices: dict[str, int] = {}
 
 
 # The local and the global variables of the code that defines a class.
@@ -51,11 +53,11 @@ def scope_of(frame: FrameType | None) -> Scope:
 class _Pending:
     info: TypeInfo
     options: Options
-    body_init: Any  # `__init__` that the class body defines, or None
-    scope: Scope  # variables of the code that defines the class
+    body_init: Any  # the `__init__` of the class body; None if the body defines none
+    scope: Scope  # the variables that the annotations of the class can use
 
     def find(self, module: str, name: str) -> Any:
-        """Return the value of a name that the class's module lacks, or None for an unknown name."""
+        """Return the value of a name that is not in the module of the class; None if unknown."""
         for names in self.scope:
             if name in names:
                 return names[name]
@@ -63,7 +65,7 @@ class _Pending:
 
 
 def find_class(module: str, name: str) -> type | None:
-    """Return the registered class of a name: in the given module, else in any other; or None."""
+    """Return the class registered under a name, preferably in the given module, or None."""
     same_module = _classes.get(module, {}).get(name)
     if same_module is not None:
         return same_module
@@ -137,7 +139,7 @@ def _allocate(type_key: str, base_index: int) -> int:
 
 
 def _try_complete(cls: type) -> bool:
-    """Add the fields of a class and of its base; return False if an annotation is not evaluable."""
+    """Add the fields of a class and of its base; return False if an annotation is undefined."""
     pending = _pending.get(cls)
     if pending is None:
         return True
@@ -157,7 +159,7 @@ def _try_complete(cls: type) -> bool:
 
 
 def _complete_others() -> None:
-    """Try to add the fields of all waiting classes; defer an error to the first call of a class."""
+    """Try to add the fields of all waiting classes; the first call of a class raises its error."""
     for cls in list(_pending):
         try:
             _try_complete(cls)
@@ -187,7 +189,10 @@ def complete_with(info: TypeInfo, fields: list[Field]) -> None:
     with _lock:
         pending = _pending.get(info.type_cls) if info.type_cls is not None else None
         if pending is None or pending.info is not info:
-            raise ValueError(f"`{info.type_key}`: expected a class with unresolved annotations")
+            raise ValueError(
+                f"the class of type `{info.type_key}` has no unresolved annotations, so its fields "
+                "cannot be set"
+            )
         cls: Any = info.type_cls
         _restore_init(cls, pending)
         register_type(info, pending.options, fields, {}, pending.find)

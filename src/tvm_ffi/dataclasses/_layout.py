@@ -67,8 +67,8 @@ def end_of_fields(info: TypeInfo) -> int:
     end = max((entry.offset + entry.size for entry in info.all_fields()), default=HEADER_SIZE)
     if info.total_size != aligned(end, 8):
         raise TypeError(
-            f"expected a base type whose registered fields cover its objects, got "
-            f"`{info.type_key}`: objects of {info.total_size} bytes, fields up to byte {end}"
+            f"`{info.type_key}` cannot be a base type: expected registered fields that cover the "
+            f"{info.total_size} bytes of its objects, got fields up to byte {end}"
         )
     return end
 

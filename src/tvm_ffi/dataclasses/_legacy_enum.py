@@ -46,5 +46,7 @@ def _dict_of(type_index: int, attribute: str) -> Any:
     if found is None:
         return {}
     if not isinstance(found, (CLASS_OF_KEY["ffi.Dict"], CLASS_OF_KEY["ffi.Map"])):
-        raise TypeError(f"expected `ffi.Dict` in {attribute}, got {type(found).__name__}")
+        raise TypeError(
+            f"type attribute {attribute}: expected an `ffi.Dict`, got {type(found).__name__}"
+        )
     return found

@@ -122,7 +122,7 @@ def _members(cls: type) -> dict[str, Any]:
 def _schema_of(
     cls: type, function: Any, is_static: bool, find_class: Callable[[str, str], type | None]
 ) -> TypeSchema:
-    """Return the type of a method from its annotations; only `Callable` if that is impossible."""
+    """Return the type of a method from its annotations; `Callable` if they have no native type."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
         annotations = own_annotations(function)
@@ -141,7 +141,7 @@ def _schema_of(
         return TypeSchema(
             "Callable", named_args={"return": (read("return"),), "params": tuple(params)}
         )
-    except Exception:  # the annotation is not a known type
+    except Exception:  # an annotation is not a type that native code knows
         return TypeSchema("Callable")
 
 

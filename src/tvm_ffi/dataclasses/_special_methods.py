@@ -54,7 +54,7 @@ def add_special_methods(
         positional = tuple(entry.name for entry in parameters if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
     for name, function in _methods(_Copying):
-        # Keep a copy method that the class or a base class defines.
+        # Do not replace a copy method that the class or one of its Python bases defines.
         if not hasattr(cls, name):
             setattr(cls, name, function)
     requested = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
@@ -112,7 +112,7 @@ class _Copying:
 
 
 def _as_class(cls: Any, copied: Any) -> Any:
-    """Return a copied object as an instance of the original's class.
+    """Return a native copy as an instance of the Python class of the original.
 
     A Python subclass that is not registered shares the native type of its base class, so the
     runtime returns an instance of the base class.

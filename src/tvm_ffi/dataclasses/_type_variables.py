@@ -12,7 +12,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, Union
 
-Arguments = Mapping[Any, Any]  # type argument by type variable
+Arguments = Mapping[Any, Any]  # mapping from type variables to type arguments
 
 
 def substitute(annotation: Any, arguments: Arguments) -> Any:

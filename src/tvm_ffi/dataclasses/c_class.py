@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Replace ``typing.dataclass_transform`` of Python 3.11; only type checkers use it."""
+        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
         return lambda function: function
 
 
@@ -85,7 +85,7 @@ def c_class(
     Examples
     --------
     >>> from tvm_ffi.dataclasses import Object, c_class
-    >>> import tvm_ffi.testing  # the import registers the native type
+    >>> import tvm_ffi.testing  # importing the module registers the native type
     >>> @c_class("testing.TestIntPair", eq=True)
     ... class Pair(Object):
     ...     a: int

@@ -112,7 +112,9 @@ def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
         If `obj` is not an instance of a class with fields.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
-        raise TypeError("asdict() should be called on c_class / py_class instances")
+        raise TypeError(
+            f"asdict() should be called on c_class / py_class instances, got {type(obj).__name__}"
+        )
     return _plain(obj, dict_factory)
 
 
@@ -137,7 +139,9 @@ def astuple(obj: Any, *, tuple_factory: Callable[..., Any] = tuple) -> Any:
         If `obj` is not an instance of a class with fields.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
-        raise TypeError("astuple() should be called on c_class / py_class instances")
+        raise TypeError(
+            f"astuple() should be called on c_class / py_class instances, got {type(obj).__name__}"
+        )
     return _plain(obj, lambda pairs: tuple_factory([value for _, value in pairs]))
 
 
@@ -177,5 +181,7 @@ def replace(obj: _T, /, **changes: Any) -> _T:
         If the object has no field of a name in `changes`.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
-        raise TypeError("replace() should be called on c_class / py_class instances")
+        raise TypeError(
+            f"replace() should be called on c_class / py_class instances, got {type(obj).__name__}"
+        )
     return obj.__replace__(**changes)  # type: ignore[attr-defined, no-any-return]

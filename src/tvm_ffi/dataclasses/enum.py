@@ -34,7 +34,8 @@ __all__ = [
     "entry",
 ]
 
-# Limits of an index.  A `range` is not used: `in` is slow for instances of subclasses of `int`.
+# Limits of an integer index, which is an int64.  A `range` is not used, because `in` is slow for
+# instances of subclasses of `int`.
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -161,7 +162,7 @@ class Enum(Object, metaclass=_EnumMeta):
         repr: bool = True,  # noqa: A002  (the contract's name)
         **kwargs: Any,
     ) -> None:
-        # Not this method but `_EnumMeta.__init__` uses the options: the class is not complete yet.
+        # `_EnumMeta.__init__` uses the options, because the class is not complete here.
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -236,7 +237,7 @@ class Enum(Object, metaclass=_EnumMeta):
 
 
 class _WithValue:
-    """Base class of `IntEnum` and `StrEnum` with common methods; `self` is the variant."""
+    """Methods that `IntEnum` and `StrEnum` share; `self` is the variant."""
 
     __slots__ = ()
 
@@ -380,7 +381,9 @@ def _make(
     variant = cls.__new__(cls)
     try:
         if args:
-            raise TypeError(f"expected keyword arguments only, got {len(args)} positional")
+            raise TypeError(
+                f"expected only keyword arguments as field values, got {len(args)} positional"
+            )
         construct = getattr(cls, "__ffi_init__", None)
         if construct is None:
             make = get_global_func("ffi.MakeObjectFromPackedArgs")

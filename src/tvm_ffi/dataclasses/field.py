@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["KW_ONLY", "MISSING", "Field", "field", "init_property"]
 
 _T = TypeVar("_T")
-# Roles in structural equality.  The role "def" is an older name of "def-pattern".
+# Roles of a field in structural equality.  The role "def" is an older name of "def-pattern".
 _STRUCTURAL_EQ = (None, "def", "def-pattern", "def-simple", "ignore")
 
 
@@ -151,7 +151,7 @@ def has_factory(spec: Field) -> bool:
 
 
 def has_converter(spec: Field) -> bool:
-    """Return True if a field has a converter."""
+    """Return True if a converter function was set for the field."""
     return spec.converter is not _field_converter
 
 

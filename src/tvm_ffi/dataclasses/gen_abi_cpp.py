@@ -162,7 +162,10 @@ class _Header:
         parent = info.parent_type_info
         assert parent is not None
         if info.total_size == 0:
-            raise ValueError(f"`{info.type_key}`: expected a registered object size, got none")
+            raise ValueError(
+                f"type `{info.type_key}`: expected a registered object size for the C++ struct, "
+                "got none"
+            )
         fields = sorted(info.fields or [], key=lambda entry: entry.offset)
         types = [self._field_type(info, entry) for entry in fields]
         _check_offsets(info, fields)
@@ -191,8 +194,8 @@ class _Header:
             if found is not None:
                 return found
         raise ValueError(
-            f"`{info.type_key}.{entry.name}`: expected a type with a C++ declaration, got "
-            f"{schema!r} in {entry.size} bytes"
+            f"field `{info.type_key}.{entry.name}`: expected a type for which C++ has a type of "
+            f"the same size, got {schema!r} with {entry.size} bytes"
         )
 
     def _type(self, schema: TypeSchema, size: int) -> str | None:
@@ -250,12 +253,14 @@ def _check_offsets(info: TypeInfo, fields: list[TypeField]) -> None:
         expected = aligned(end, entry.alignment)
         if entry.offset != expected:
             raise ValueError(
-                f"`{info.type_key}.{entry.name}`: expected offset {expected}, got {entry.offset}"
+                f"field `{info.type_key}.{entry.name}`: expected byte offset {expected}, as in a "
+                f"C++ struct, got {entry.offset}"
             )
         end = entry.offset + entry.size
     if info.total_size != aligned(end, 8):
         raise ValueError(
-            f"`{info.type_key}`: expected a size of {aligned(end, 8)} bytes, got {info.total_size}"
+            f"type `{info.type_key}`: expected objects of {aligned(end, 8)} bytes, as in a C++ "
+            f"struct, got {info.total_size}"
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Replace ``typing.dataclass_transform`` of Python 3.11; only type checkers use it."""
+        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
         return lambda function: function
 
 

@@ -92,19 +92,21 @@ def abi_level_report(
         ABI level of the headers, if they recorded it in the library.
     """
     at_least, at_most = -1, len(RELEASES)
-    evidence = [] if declared is None else [f"compiled with headers of level {declared}"]
+    evidence = [] if declared is None else [f"records that its headers have ABI level {declared}"]
     for name in sorted(set(symbols)):
         if name in _SINCE:
             at_least = max(at_least, RELEASES.index(_SINCE[name]))
-            evidence.append(f"needs {readable_name(name)}, which came with {_SINCE[name]}")
+            evidence.append(f"needs {readable_name(name)}, which release {_SINCE[name]} added")
         if name in _UNTIL:
             at_most = min(at_most, RELEASES.index(_UNTIL[name]))
-            evidence.append(f"needs a {readable_name(name)} that {_UNTIL[name]} had last")
+            evidence.append(
+                f"needs a form of {readable_name(name)} that releases after {_UNTIL[name]} lack"
+            )
     for text, (first, last) in _STRINGS.items():
         if contains_text(text):
             at_least = max(at_least, RELEASES.index(first))
             at_most = min(at_most, RELEASES.index(last))
-            evidence.append(f"contains {text}, as headers of {first} to {last} do")
+            evidence.append(f"contains the string {text!r}, which headers of {first} to {last} add")
     return EraReport(
         declared=declared,
         at_least=RELEASES[at_least] if at_least >= 0 else None,

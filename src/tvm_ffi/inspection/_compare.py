@@ -13,7 +13,7 @@ from ._report import LibraryReport
 
 @dataclass(frozen=True)
 class Change:
-    """A function, version or machine that both libraries have and that differs."""
+    """A value that differs: the signature of a function, a version, or the machine."""
 
     name: str
     before: str
@@ -41,7 +41,7 @@ class LibraryDifference:
     machine: Change | None = None
 
     def __bool__(self) -> bool:
-        """Return True if the two libraries differ."""
+        """Return True if there is any difference between the two libraries."""
         return any(getattr(self, part.name) for part in dataclasses.fields(self))
 
     @property

@@ -24,7 +24,8 @@ from ._report import DeviceCodeReport
 # Limits against malicious files, far above the numbers in real libraries.
 _MAX_REPORTS = 10_000
 _MAX_BUNDLES, _MAX_TARGETS = 1000, 100
-_MAX_SECTION_NAME = 255  # characters of a section name; each report repeats the name of its section
+# Maximum length of a section name, which every device image in the report repeats.
+_MAX_SECTION_NAME = 255
 
 _FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 _FATBIN = struct.Struct("<IHHQ")
@@ -95,7 +96,7 @@ def cubin_arch(cubin: bytes) -> str | None:
     (flags,) = struct.unpack_from("<I", cubin, 48)
     if machine != _EM_CUDA:
         return None
-    if cubin[8] >= 8:  # the ABI version of the cubin
+    if cubin[8] >= 8:  # the ABI version of the cubin selects the field with the architecture
         return f"sm_{flags >> 8 & 0xFF}{'a' if flags & 0x8 else ''}"
     return f"sm_{flags & 0xFF}{'a' if flags & 0x800 else ''}"
 
@@ -138,6 +139,6 @@ def _bundle(section: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]
         at += _BUNDLE_ENTRY.size
         triple = data[at : at + min(length, 256)].decode("ascii", "replace")
         at += length
-        if not triple.startswith("host"):  # the bundle entry for the host has no device code
+        if not triple.startswith("host"):  # skip the entry for the host, which has no device code
             # In "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+" the architecture follows the triple.
             yield DeviceCodeReport("hip", triple.rpartition("--")[2] or triple, size, section)

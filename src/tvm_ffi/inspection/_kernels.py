@@ -27,12 +27,14 @@ Kernels = Mapping[str, "tuple[int, ...] | None"]
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _RECORD = struct.Struct("<BBH")
 _HAS_BYTES, _PARAMETER, _PARAMETER_SIZE, _ALL_PARAMETERS = 4, 0x17, 12, 0x19
-_MAX_PARAMETERS = 4096  # number of parameters of a kernel; the driver allows 32 KiB of parameters
-_MAX_DIGITS = 9  # number of digits of a size in PTX
+_MAX_PARAMETERS = (
+    4096  # maximum number of parameters per kernel; the driver allows 32 KiB of parameters
+)
+_MAX_DIGITS = 9  # maximum number of digits of a size in PTX text
 # Limit of the total size of all sections as a multiple of the file size, and limit of the total
 # length of all section names as a multiple of the string table's size.  Names may share suffixes.
 _MAX_SHARED, _MAX_OVERLAP = 2, 16
-_WITHOUT_BYTES = (0, 8)  # section types without bytes in the file: SHT_NULL, SHT_NOBITS
+_WITHOUT_BYTES = (0, 8)  # types of sections that have no bytes in the file: SHT_NULL, SHT_NOBITS
 
 # In this pattern an unterminated comment extends to the end of the text.  Otherwise the search
 # would scan to the end from each "/*", which takes quadratic time.
@@ -92,17 +94,17 @@ def cubin_kernels(cubin: bytes) -> Kernels | None:
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
-    """Yield the name and contents of each section of a cubin.
+    """Yield a pair of name and contents for each section of a cubin.
 
     Raise ValueError if the section headers are malformed.
     """
     (table,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
     if (count and size < _SECTION.size) or table > len(cubin):
-        raise ValueError("malformed section headers")
+        raise ValueError("the section header table of the cubin does not fit into its bytes")
     rows = [_SECTION.unpack_from(cubin, table + i * size) for i in range(count)]
     if sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES) > _MAX_SHARED * len(cubin):
-        raise ValueError("sections overlap")
+        raise ValueError("the sections of the cubin overlap: their total size is too large")
     if names >= len(rows):
         return
     texts = bytes(_contents(cubin, rows[names]))
@@ -111,7 +113,7 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
         end = texts.find(b"\0", row[0])
         budget -= end - row[0]
         if end < 0 or budget < 0:
-            raise ValueError("section names are not terminated, or overlap")
+            raise ValueError("the section names of the cubin overlap or do not end with NUL")
         yield texts[row[0] : end].decode("utf-8", "replace"), _contents(cubin, row)
 
 

@@ -130,12 +130,12 @@ def _problems_of_format(image: Image) -> list[str]:
         return []
     order = "little" if image.is_little_endian else "big"
     library = f"a {image.bits}-bit {order}-endian library for {image.machine}"
-    return [f"{library}: the ABI is for 64-bit little-endian machines"]
+    return [f"{library}, but the ABI is only for 64-bit little-endian machines"]
 
 
 def _problems_of_symbols(needs: Iterable[SymbolReport]) -> list[str]:
     return [
-        f"needs {need.readable_name}, which the runtime does not provide"
+        f"the library needs {need.readable_name}, which the runtime does not provide"
         for need in needs
         if not need.is_provided
     ]
@@ -198,7 +198,7 @@ def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, .
         return (), None
     start, left = image.offset_of(symbol.address), image.bytes_left_at(symbol.address)
     if start is None:
-        return (), f"embedded modules: {SYMBOL} lies outside the file"
+        return (), f"embedded modules: the symbol {SYMBOL} refers to bytes outside of the file"
     total = int.from_bytes(image.data[start : start + min(8, left)], "little")
     try:
         modules = decode(image.data[start : start + min(left, 8 + total)])

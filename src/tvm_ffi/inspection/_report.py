@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-_FORMAT = 1  # version of the JSON report, incremented if a key is removed or changes its meaning
+_FORMAT = 1  # version of the JSON form; incremented if a key is removed or changes its meaning
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ..signature._metadata import signature_in
 
 _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
-_MAX_TYPE = 10_000  # maximum number of characters of a C++ type; real types are shorter
+_MAX_TYPE = 10_000  # maximum length of the text of a C++ type; real types are shorter
 _MAX_DECLARATION = 1_000_000
 _MAX_NESTING = 32  # maximum nesting depth of JSON values in metadata
 # Kinds of export rows (lines of the section) that have a signature.
@@ -124,7 +124,7 @@ def _signature_of_metadata(metadata: dict[str, Any]) -> str | None:
     function = declared_function(metadata, Schema)
     try:
         return None if function is None else _PRINTER.signature(function)
-    except RecursionError:  # printing nested types may need a deeper stack than parsing them
+    except RecursionError:  # printing nested types may recurse deeper than parsing them
         return None
 
 

@@ -18,14 +18,14 @@ __all__ = ["bind_inputs", "is_output", "require_out"]
 
 
 class _VisibleSignature(NamedTuple):
-    """A signature without its ``out`` parameters; `bind_arguments` reads these two attributes."""
+    """The two attributes of a signature that `bind_arguments` reads, without ``out`` parameters."""
 
     name: str
     parameters: tuple[Parameter, ...]
 
 
 def is_output(parameter: Parameter) -> bool:
-    """Return True for an ``out`` tensor, which the adapter allocates, passes and returns."""
+    """Return True if a parameter is an ``out`` tensor, which the adapter allocates and returns."""
     return parameter.direction == "out" and isinstance(parameter.type, TensorType)
 
 
@@ -44,7 +44,7 @@ def require_out(where: str, out: Any) -> None:
 def bind_inputs(
     where: str, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments and defaults by parameter name, without the ``out`` parameters.
+    """Return a dict with the argument or default of each parameter that is not an ``out`` tensor.
 
     The arguments of a variadic parameter ``*name`` are a tuple.
 

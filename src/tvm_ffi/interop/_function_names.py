@@ -45,7 +45,7 @@ def name_of(target: Target) -> str:
         If `target` is neither a str nor callable.
     """
     if isinstance(target, str):
-        get_global_func(target)  # raises ValueError for an unknown name
+        get_global_func(target)  # raises ValueError if no global function has the name
         return target
     if not callable(target):
         raise TypeError(

@@ -52,7 +52,7 @@ def load(
         if error.name != module.partition(".")[0]:
             raise  # The framework itself is installed, but a package that it imports is missing.
         package = f"pytvmffi[{extra}]" if extra else distribution
-        message = f"this adapter needs {distribution}: pip install '{package}'"
+        message = f"this adapter needs the package {distribution}: pip install '{package}'"
         raise ModuleNotFoundError(message, name=error.name) from error
     version = _version_of(framework, distribution)
     if version is not None and not _is_within(version, first, last):

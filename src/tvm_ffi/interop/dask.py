@@ -228,7 +228,7 @@ def _call(
 
 
 def _in_layout(block: Any, parameter: Parameter) -> Any:
-    """Return a block with the layout and alignment that the signature requires; copy if needed.
+    """Return a block, or a copy of it, with the layout and alignment that the signature requires.
 
     Blocks of a Dask array are often views of other arrays, and a block that was received over the
     network may have any address in the message buffer.

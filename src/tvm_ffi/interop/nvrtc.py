@@ -88,7 +88,7 @@ def to_module(
 
 
 def _is_expression(kernel: Any) -> TypeGuard[str]:
-    """Return True if a C++ expression names the kernel, False for the symbol of the kernel."""
+    """Return True if `kernel` is a C++ expression such as ``f<4>``, False if it is a symbol."""
     return isinstance(kernel, str) and ("<" in kernel or "::" in kernel)
 
 

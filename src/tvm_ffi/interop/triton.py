@@ -38,7 +38,7 @@ __all__ = ["to_module", "to_plan"]
 _triton = load("triton", "3.9.0", "3.9.0")
 
 Config = Any  # triton.Config
-Target = Union[int, str, Any]  # or an instance of Triton's GPUTarget
+Target = Union[int, str, Any]  # `Any`: an instance of Triton's GPUTarget
 
 # Triton's names of dtypes, by this package's names.  `_INTEGER` matches the integer dtypes.
 _DTYPES = {
@@ -229,7 +229,9 @@ def _variants(
     if configs is None:
         return [(when, None)]
     if when:
-        raise ValueError(f"{where}: expected no when= with configs=, which have conditions already")
+        raise ValueError(
+            f"{where}: expected either when= or configs=, got both; configs= contains conditions"
+        )
     variants = list(configs)
     if not variants:
         raise ValueError(f"{where}: configs: expected at least one pair, got none")
@@ -240,7 +242,7 @@ def _variants(
                 f"{type(pair).__name__}"
             )
     if not all(condition.strip() for condition, _ in variants[:-1]):
-        raise ValueError(f"{where}: configs: only the last condition may be empty")
+        raise ValueError(f"{where}: configs: only the last pair may have an empty condition")
     return variants
 
 
@@ -326,13 +328,16 @@ class _KernelCompilation:
                     )
         for parameter in self._function.params:
             if parameter.is_constexpr and parameter.name not in self._constants:
-                raise ValueError(f"{where}: the kernel's constant '{parameter.name}' has no value")
+                raise ValueError(
+                    f"{where}: the kernel's constant '{parameter.name}' has no value; pass the "
+                    "value in constexprs"
+                )
 
     def _default_argument(self, name: str) -> str:
         """Return the argument expression of a kernel parameter that `arguments` leaves out."""
         parameter = self._parameters.get(name)
         if parameter is None:
-            # The name is that of an extent; for an unknown name, make_wrapper raises an error.
+            # `name` is the name of an extent, or make_wrapper raises an error.
             return f"int32 {name}"
         if not isinstance(parameter.type, ValueType):
             return name
@@ -403,7 +408,10 @@ class _KernelCompilation:
         if parameter is not None and isinstance(parameter.type, TensorType):
             dtype = parameter.type.dtype
             if not isinstance(dtype, str):
-                raise ValueError(f"{self._signature.name}: expected one dtype for '{text}'")
+                raise ValueError(
+                    f"{self._signature.name}: the signature must declare exactly one dtype for "
+                    f"tensor '{text}'"
+                )
             return f"*{self._dtype(dtype)}"
         if text.strip() == "null" or text.strip().startswith("workspace"):
             return "*i8"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
-# Rarely used names, imported on first access.
+# Rarely used names, which are imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {
@@ -286,7 +286,7 @@ class Module(Object):
             # Do not store the function in the instance, where it would hide the class attribute.
             return self.get_function(name)
         known = self.__dict__.get(name)
-        # The native object has not been moved out of `known`.
+        # `known` is used only if its native module was not moved out.
         if isinstance(known, Function) and known.__chandle__():
             return known
         function = self.get_function(name)
@@ -348,11 +348,12 @@ class _LoadRecord:
 
     def __init__(self, load: Callable[[str], Module], argument: str, imports: list[int]) -> None:
         self.load = load
-        self.argument = argument  # argument of `load`: a path or a symbol prefix
-        self.imports = imports  # addresses of the modules that were imported after loading
+        self.argument = argument  # argument of the function `load`: a path or a symbol prefix
+        self.imports = imports  # addresses of its imported modules at the end of loading
 
 
-# Weak references to loaded modules, by the `load` and `argument` of their load records.
+# Weak references to loaded modules.  The key is the call that loaded the module: the function
+# `load` and its argument.
 _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
@@ -373,7 +374,7 @@ def _imports_unchanged(module: Module) -> bool:
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
-    """Return the first module that ``load(argument)`` has loaded; None if it is not alive."""
+    """Return the first module that ``load(argument)`` returned; None if it was destroyed."""
     reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
@@ -389,7 +390,10 @@ def _status_of(file: str) -> os.stat_result | None:
         return None
     try:
         return os.stat(file)  # noqa: PTH116  (importing pathlib is slow)
-    except (OSError, ValueError):  # the dynamic loader will report the error when it loads the file
+    except (
+        OSError,
+        ValueError,
+    ):  # continue: the dynamic loader reports the error when it loads the file
         return None
 
 
@@ -418,12 +422,14 @@ def file_of(module: Module) -> str | None:
 
 
 def _reduce(module: Module) -> Any:
-    imports = module.imports  # raises ValueError if the native module was moved out of the wrapper
+    imports = (
+        module.imports
+    )  # this call raises ValueError if the native module was moved out of the wrapper
     record: _LoadRecord | None = get_object_metadata(module)
     if record is None:
         raise TypeError(
             f"cannot pickle a module of kind {module.kind!r} that was not loaded by load_module "
-            "or system_lib: another process could not find it"
+            "or system_lib: another process could not find the module"
         )
     changed = _addresses(imports) != record.imports
     return find_again, (record.load, record.argument, list(imports) if changed else None)
@@ -559,7 +565,7 @@ def _check_regular(file: str, status: os.stat_result) -> None:
 def _read_side_file(module: Module, path: str) -> None:
     """Set the signatures of a module from the side file next to its library, if the file exists."""
     side_file = path.rpartition(".")[0] + ".signatures"
-    # Testing for the file is twice as fast as catching the exception of `open`.
+    # Test for the file first: this is twice as fast as catching the exception of `open`.
     if not os.access(side_file, os.F_OK):
         return
     from ._signatures import describe_from_file
@@ -583,7 +589,9 @@ def system_lib(symbol_prefix: str = "") -> Module:
 def _register() -> FieldGetter:
     """Register `Module` for its native type; return the getter of its field ``imports_``."""
     index = type_key_to_index("ffi.Module")
-    assert index is not None  # the runtime registers built-in types at start
+    assert (
+        index is not None
+    )  # the runtime registers the built-in type before this module is imported
     register_class(index, Module)
     attach_lazy_type_info("ffi.Module", Module)
     getter: FieldGetter = next(

@@ -83,7 +83,7 @@ class CustomModule(Module, StateOwner):
     'Hello, world!'
     """
 
-    __module__ = "tvm_ffi.module"  # the public path of the class
+    __module__ = "tvm_ffi.module"  # the module from which users import the class
     __slots__ = ()
     _kind: ClassVar[str | None] = None
     _properties: ClassVar[int | None] = None
@@ -98,7 +98,10 @@ class CustomModule(Module, StateOwner):
     ) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__dict__.get("__slots__"):
-            raise TypeError(f"{cls.__name__} cannot have __slots__: its state is its __dict__")
+            raise TypeError(
+                f"module class {cls.__name__} cannot have __slots__, because a custom module "
+                "stores its attributes in its __dict__"
+            )
         cls._methods = None
         if properties is not None:
             cls._properties = int(properties)
@@ -109,7 +112,10 @@ class CustomModule(Module, StateOwner):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls._kind is None:
-            raise TypeError(f"{cls.__name__} has no kind; use class {cls.__name__}(..., kind=...)")
+            raise TypeError(
+                f"module class {cls.__name__} has no module kind; define it with "
+                f"`class {cls.__name__}(..., kind=...)`"
+            )
         self = super().__new__(cls)
         state = _State(self)
         # `_new_native` returns the native module.  The conversion of this result to Python moves
@@ -194,7 +200,7 @@ class CustomModule(Module, StateOwner):
 
 
 class _State(ModuleState):
-    """State of a custom module: class and attributes of its Python object.
+    """State of a custom module, owned by the native module: its Python class and attributes.
 
     The native module owns the state.
     """
@@ -263,7 +269,10 @@ def _check_kind(kind: str) -> None:
     if not isinstance(kind, str):
         raise TypeError(f"module kind: expected a str, got {type(kind).__name__}")
     if not kind or kind == "_lib" or "\0" in kind:
-        raise ValueError(f"{kind!r} cannot be the kind of a module")
+        raise ValueError(
+            "module kind: expected a str that is not empty, has no NUL and is not '_lib', got "
+            f"{kind!r}"
+        )
 
 
 def _overrides(cls: type[CustomModule], name: str) -> bool:
@@ -298,7 +307,7 @@ def _register_loader(cls: type[CustomModule], kind: str) -> None:
         return
     name = f"ffi.Module.load_from_bytes.{kind}"
     known = _loaders.get(kind)
-    # A notebook cell or `importlib.reload` may define the same class again.
+    # Allow overriding, because a notebook or `importlib.reload` may define the class again.
     is_redefined = known is not None and _qualified_name(known) == _qualified_name(cls)
     register_global_func(name, lambda data: load_of_kind(cls, data), override=is_redefined)
     _loaders[kind] = cls

@@ -34,7 +34,8 @@ def known_functions(module: Module) -> tuple[str, ...]:
     """
     try:
         return module._function_names()
-    except Exception:  # third-party code may implement the module kind and raise any exception
+    # Catch all exceptions, because third-party code may implement the module kind.
+    except Exception:
         return ()
 
 

@@ -11,7 +11,7 @@ __all__ = ["ModulePropertyMask"]
 
 
 class ModulePropertyMask(IntEnum):
-    """Capabilities of a module; bits of ``Module.get_property_mask()``."""
+    """Bits of ``Module.get_property_mask()``; each bit is a capability of the module."""
 
     BINARY_SERIALIZABLE = 1
     RUNNABLE = 2

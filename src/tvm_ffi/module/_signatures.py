@@ -62,7 +62,14 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
         except (TypeError, ValueError) as error:
             problems.append(f"{name!r}: {error}")
     if problems:
-        raise ValueError("\n  ".join([f"{display_name(module)}: invalid signatures:", *problems]))
+        raise ValueError(
+            "\n  ".join(
+                [
+                    f"Module.describe: invalid signatures for the module {display_name(module)}:",
+                    *problems,
+                ]
+            )
+        )
     set_description: Any = get_global_func("pytvmffi.ModuleDescribeFunction")
     for name, (signature, metadata) in described.items():
         set_description(module, name, metadata, signature.doc)
@@ -75,9 +82,9 @@ def _validated(module: Module, name: str, description: Signature | str) -> tuple
     Return the signature, and the text of the metadata that combines both.
     """
     if not isinstance(name, str):
-        raise TypeError(f"expected a str as function name, got {type(name).__name__}")
+        raise TypeError(f"expected a str as the name of a function, got {type(name).__name__}")
     if not module.implements_function(name):
-        raise ValueError("the module has no such function")
+        raise ValueError(f"the module has no function {name!r}")
     given = Signature.of(description)
     own = _library_metadata(module, name)
     signature = signature_in(parsed_metadata(metadata_text(given, own)), name)
@@ -99,7 +106,7 @@ def _library_metadata(module: Module, name: str) -> dict[str, Any]:
         return {}
 
 
-# ---- Side files ----------------------------------------------------------------------------------
+# ---- Side files: text files with signatures next to a library ------------------------------------
 
 
 def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
@@ -117,7 +124,7 @@ def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
     try:
         text = read_regular(file, _MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: not UTF-8: {error}") from None
+        raise ValueError(f"{file}: expected signatures as UTF-8 text: {error}") from None
     described: dict[str, Signature] = {}
     problems = []
     for line, entry in _entries(text):
@@ -134,9 +141,9 @@ def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
 
 def _check_entry(module: Module, signature: Signature, others: Mapping[str, Signature]) -> None:
     if not signature.name:
-        raise ValueError("the signature has no name")
+        raise ValueError(f"the signature '{signature}' has no function name")
     if signature.name in others:
-        raise ValueError(f"function '{signature.name}' has two entries")
+        raise ValueError(f"function '{signature.name}' has two signatures in the file")
     _validated(module, signature.name, signature)
 
 

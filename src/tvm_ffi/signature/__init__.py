@@ -27,4 +27,4 @@ __all__ = [
 
 for _public in __all__:
     if isinstance(globals()[_public], type):
-        globals()[_public].__module__ = __name__  # module name for pickles and `help`
+        globals()[_public].__module__ = __name__  # pickles and `help` contain this module name

@@ -46,7 +46,7 @@ __all__ = [
 
 BIG_INT = "int of more than 64 bits"
 _MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
-# Names of the native types that each value type without arguments accepts.
+# The names of accepted native types, by the name of a value type that has no type arguments.
 _ACCEPTED = {
     "None": ("None",),
     "bool": ("bool", "int"),
@@ -78,7 +78,7 @@ class Failure:
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return pairs: a piece of the template, and the placeholder after this piece or None."""
+        """Return pairs (piece of the template, name of the placeholder after the piece or None)."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):

@@ -67,13 +67,13 @@ class Declaration:
 
     @property
     def has_names(self) -> bool:
-        """True if some argument can be passed by keyword."""
+        """True if at least one argument can be passed by keyword."""
         return any(
             parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
         )
 
     def dtypes_of(self, type_: TensorType) -> tuple[str, ...]:
-        """Return the dtypes that a tensor type of this function allows; empty for any dtype."""
+        """Return the dtypes that a tensor type allows; an empty tuple if it allows all dtypes."""
         if type_.variable is not None:
             return self.dtype_variables[type_.variable]
         return (type_.dtype,) if isinstance(type_.dtype, str) else type_.dtype or ()
@@ -192,7 +192,7 @@ def _variable_of(type_: Type) -> str | None:
 
 
 def _check_extents(declaration: Declaration) -> None:
-    """Raise ValueError for a name in an extent that no parameter binds."""
+    """Raise ValueError if an extent contains a name to which no parameter gives a value."""
     bound = set(declaration.dtype_variables)
     for parameter in declaration.parameters:
         if isinstance(parameter.type, TensorType):

@@ -14,7 +14,7 @@ __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
-# Largest number of comparisons between the elements of a default and types: a base number, and a
+# Largest number of comparisons between the elements of a default and types: a base number plus a
 # number per element. The limit prevents denial of service, because each alternative of a union type
 # visits all elements of a list.
 _MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
@@ -100,13 +100,13 @@ class _DefaultConverter:
 
     def _count(self, default: Any, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH} levels")
+            raise ValueError(f"{self._where}: the value is nested deeper than {_MAX_DEPTH} levels")
         if isinstance(default, (list, tuple)) and id(default) not in self._counted:
             self._counted.add(id(default))
             self._remaining += _COMPARISONS_PER_PART * len(default)
         self._remaining -= 1
         if self._remaining < 0:
-            raise ValueError(f"{self._where}: its type has too many alternatives")
+            raise ValueError(f"{self._where}: the parameter's type has too many alternatives")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):

@@ -28,7 +28,7 @@ __all__ = [
 
 Extent = Union[int, str, "Expression"]
 
-FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # function -> number of arguments
+FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # numbers of arguments, by function
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
 
@@ -76,10 +76,11 @@ class Expression:
         for operand in self.operands:
             if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
                 raise TypeError(
-                    f"an operand is an int, a name or an expression, got {type(operand).__name__}"
+                    "an operand must be an int, a name or an Expression, got "
+                    f"{type(operand).__name__}"
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
-                raise ValueError(f"operand {operand} does not fit 64 bits")
+                raise ValueError(f"operand {operand} of an extent expression does not fit 64 bits")
 
     def __str__(self) -> str:
         return extent_text(self)
@@ -140,7 +141,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return the text of an extent; with brackets for an operator below `precedence`."""
+    """Return the text of an extent, in brackets if its operator binds less than `precedence`."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)

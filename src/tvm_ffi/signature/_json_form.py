@@ -49,7 +49,7 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
 
 
 def _without_defaults(**members: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the JSON members with a value other than the default, from (value, default) pairs."""
+    """Return the values that differ from their defaults; each member is a pair (value, default)."""
     return {name: value for name, (value, default) in members.items() if value != default}
 
 

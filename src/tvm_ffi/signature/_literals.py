@@ -21,7 +21,7 @@ _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 
 
 def builtin_value(value: Any) -> Any:
-    """Return a number, str or bytes as an instance of its built-in class; other values as is."""
+    """Convert a number, str or bytes to its built-in class; return other values unchanged."""
     for cls, convert in _CONVERSIONS.items():
         if isinstance(value, cls) and type(value) not in (cls, bool):
             return convert(value)

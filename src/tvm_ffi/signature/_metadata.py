@@ -50,7 +50,7 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
     """
     try:
         metadata = parsed_metadata(get_metadata())
-    except MemoryError:  # do not report damage: the metadata may be valid
+    except MemoryError:  # not reported as damage, because the metadata may be valid
         raise
     except Exception as error:
         warn_damaged(name, library, error)
@@ -65,7 +65,10 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
 
 
 def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Signature | None:
-    """Return the signature in ``signature``; None if absent, or (with a warning) if damaged."""
+    """Return the member ``signature`` of metadata, parsed; None if it is absent or damaged.
+
+    A warning reports damage.
+    """
     if metadata.get("signature") is None:
         return None
     try:
@@ -100,13 +103,13 @@ def parsed_metadata(text: Any) -> dict[str, Any]:
     if text is None or text == "":
         return {}
     if not isinstance(text, str):
-        raise TypeError(f"expected text, got {type(text).__name__}")
+        raise TypeError(f"expected the metadata as a str, got {type(text).__name__}")
     try:
         metadata = json.loads(text)
     except RecursionError:
-        raise ValueError("the JSON is nested too deep") from None
+        raise ValueError("the JSON of the metadata is nested too deep") from None
     except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise ValueError(f"the metadata is not JSON: {error}") from None
     if not isinstance(metadata, dict):
         raise ValueError(f"expected a JSON object, got {type(metadata).__name__}")
     return metadata
@@ -137,7 +140,7 @@ def warn_damaged(name: str, library: str, error: Exception) -> None:
     problem = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     warnings.warn(
         f"{library}: the metadata of function '{name}' is damaged ({problem}); "
-        "its parameters have no names",
+        "the function's parameters have no names",
         RuntimeWarning,
         stacklevel=3,
     )

@@ -85,7 +85,7 @@ class _Bindings:
                 continue
             if self._extents.setdefault(extent, value) != value:
                 raise OutputError(
-                    f"{where}: {extent} is {self._extents[extent]}, got {value} "
+                    f"{where}: extent {extent} is {self._extents[extent]}, got {value} "
                     f"(shape={given.shape})"
                 )
 
@@ -121,7 +121,7 @@ class _Bindings:
 
 
 def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield pairs of a declared extent, except ``...``, and the input's extent of this axis."""
+    """Yield a pair (declared extent, input's extent) for each axis that ``...`` does not cover."""
     if ELLIPSIS not in expected:
         yield from zip(expected, given)
         return
@@ -140,6 +140,6 @@ def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if not isinstance(extent, Expression):
         return values[extent] if isinstance(extent, str) else extent
     if all(isinstance(value, int) for value in values.values()):
-        return evaluate(extent, values)  # raises on overflow and division by zero
+        return evaluate(extent, values)  # raises ExtentError on overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
     return apply(extent.operator, left, right)

@@ -29,7 +29,7 @@ class _Empty:
 
 
 EMPTY: Any = _Empty()
-UNKNOWN = "unknown"  # the function may or may not write into the argument
+UNKNOWN = "unknown"  # direction: unknown whether the function writes the argument
 DIRECTIONS = ("in", "out", "inout", UNKNOWN)
 # Kinds of parameters, in the order in which a signature must list them.
 KINDS = {

@@ -100,7 +100,7 @@ class _SignatureParser:
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
         self._depth = 0
-        self._variables_at: dict[str, int] = {}  # dtype variable -> offset of its first use
+        self._variables_at: dict[str, int] = {}  # offsets of the first uses of dtype variables
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call `make` and return the result; add the offset `position` to error messages."""
@@ -120,7 +120,7 @@ class _SignatureParser:
         results = self._results() if tokens.accept("->") else ()
         clauses = self._clauses()
         if tokens.token:
-            raise tokens.error("'->', a clause or the end")
+            raise tokens.error("'->', a clause such as 'where', or the end of the text")
         self._check_variables(clauses.get("dtype_variables", {}))
         made: DeclarationT = self._located(0, make, parameters, results, name, **clauses)
         return made
@@ -144,7 +144,7 @@ class _SignatureParser:
             keyword = self._tokens.advance()
             part, read = readers[keyword]
             if part in found:
-                raise self._tokens.fault(position, f"duplicate '{keyword}'")
+                raise self._tokens.fault(position, f"duplicate clause '{keyword}'")
             found[part] = read()
         return found
 
@@ -152,7 +152,7 @@ class _SignatureParser:
         found: dict[str, tuple[str, ...]] = {}
         while True:
             position = self._tokens.position
-            name = self._name("a name for dtypes")
+            name = self._name("the name of a dtype variable")
             if name in found:
                 raise self._tokens.fault(position, f"duplicate dtype variable '{name}'")
             self._tokens.expect("in")
@@ -171,7 +171,7 @@ class _SignatureParser:
         position = self._tokens.position
         text = self._constant()
         if not isinstance(text, str):
-            raise self._tokens.fault(position, "expected a string")
+            raise self._tokens.fault(position, "expected a string after 'doc'")
         return text
 
     # ---- parsing of parameters and results --------------------------------------------------
@@ -189,7 +189,7 @@ class _SignatureParser:
                         "'/' must follow the positional-only parameters and may occur once",
                     )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # with the space, a second '/' fails the test above
+                kind = "positional "  # the space makes a second '/' an error
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
                     raise tokens.fault(
@@ -318,7 +318,7 @@ class _SignatureParser:
         if not self._tokens.accept(":"):
             return kind
         if not self._tokens.token.isdecimal():
-            raise self._tokens.error("the number of a device")
+            raise self._tokens.error("a device id")
         return f"{kind}:{self._tokens.advance()}"
 
     def _accept_none(self) -> bool:
@@ -403,7 +403,8 @@ class _SignatureParser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._tokens.fault(
-                self._tokens.position, f"nested deeper than {_MAX_DEPTH} levels"
+                self._tokens.position,
+                f"brackets and operations are nested deeper than {_MAX_DEPTH} levels",
             )
 
     # ---- parsing of constants ---------------------------------------------------------------

@@ -85,7 +85,7 @@ class _CallChecker:
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # false for optional tensors that are None
+        elif check.parameter.name in self._tensors:  # tensors that are None have no other checks
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:
@@ -117,7 +117,8 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.add_error_context(error, where, f"While checking {where}")
-            # `explained` is `error`, with the context as a note, if the class cannot be rebuilt.
+            # `explained` is `error` itself, with the context as a note, if its class cannot create
+            # an exception with a longer message.
             if explained is error:
                 raise
             raise explained from error
@@ -182,7 +183,7 @@ class _CallChecker:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # a name in the extent has no value: an optional tensor is None
+            return  # an optional tensor is None, so a name in the extent has no value
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

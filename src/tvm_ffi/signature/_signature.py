@@ -88,7 +88,9 @@ class Signature(Declaration):
             return description
         if isinstance(description, str):
             return Signature.parse(description)
-        raise TypeError(f"a signature is a Signature or its text, got {type(description).__name__}")
+        raise TypeError(
+            f"expected a Signature or the text of one, got {type(description).__name__}"
+        )
 
     def __repr__(self) -> str:
         return f"Signature.parse({str(self)!r})"

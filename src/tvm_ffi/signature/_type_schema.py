@@ -62,7 +62,7 @@ def schema_of_type(type_: Type) -> Schema:
 def signature_from_schema(schema: Schema, name: str, make: type[DeclarationT]) -> DeclarationT:
     """Return the signature of a function type."""
     if schema.origin != "Callable":
-        raise ValueError(f"expected the type of a function, got {schema.origin}")
+        raise ValueError(f"expected a function type, got the type {schema.origin}")
     groups = schema.named_args or {"return": (Schema("Any"),)}
     if "params" in groups:
         parameters = tuple(
@@ -95,7 +95,9 @@ def signature_from_metadata(
         schema = declared_function(metadata, Schema)
         return None if schema is None else signature_from_schema(schema, name, make)
     if not isinstance(text, str):
-        raise ValueError(f"'signature' in the metadata must be text, got {type(text).__name__}")
+        raise ValueError(
+            f"member 'signature' of the metadata must be a str, got {type(text).__name__}"
+        )
     signature = parse_signature(text, make)
     _check_fit(signature, text, metadata)
     return signature if signature.name else replace(signature, name=name)
@@ -113,7 +115,9 @@ def check_name(signature: Declaration, name: str) -> None:
         and not required.endswith(f".{own}")
         and not own.endswith(f".{required}")
     ):
-        raise ValueError(f"the signature is that of function '{signature.name}', not of '{name}'")
+        raise ValueError(
+            f"the signature belongs to function '{signature.name}', not to function '{name}'"
+        )
 
 
 # ---- Consistency of a signature with the function's type -----------------------------------------
@@ -147,14 +151,16 @@ def _mismatch(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -
     if any(parameter.kind == "variadic" for parameter in parameters):
         return None
     if len(parameters) != len(declared):
-        return f"the signature has {len(parameters)} parameters, and the function {len(declared)}"
+        return (
+            f"the signature has {len(parameters)} parameters, but the function has {len(declared)}"
+        )
     for parameter, schema in zip(parameters, declared):
         declared_as, actual = _category_of(schema_of_type(parameter.type)), _category_of(schema)
         if declared_as and actual and declared_as != actual:
             name = parameter.name
             return (
                 f"parameter '{name}' is {declared_as} in the signature, "
-                f"and {actual} in the function"
+                f"but {actual} in the function's type"
             )
     return None
 

@@ -28,7 +28,7 @@ __all__ = [
 
 ELLIPSIS = "..."  # in a shape: any number of dimensions
 ANY_EXTENT = "_"  # in a shape: one dimension of any extent
-_LARGEST_ALIGNMENT = 4096  # bytes, a memory page; no vector load or copy engine needs more
+_LARGEST_ALIGNMENT = 4096  # in bytes: a memory page; no hardware needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -77,7 +77,7 @@ class TensorType:
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
             raise ValueError(f"device must be like 'cuda' or 'cuda:1', got {self.device!r}")
         if isinstance(self.shape, str):
-            raise TypeError(f"a shape is a tuple of extents, got the text {self.shape!r}")
+            raise TypeError(f"a shape must be a tuple of extents, got the str {self.shape!r}")
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
             if shape.count(ELLIPSIS) > 1:
@@ -229,7 +229,7 @@ def _same_schemas(left: tuple[Schema, ...], right: tuple[Schema, ...]) -> bool:
 def _checked_extent(extent: Extent) -> Extent:
     extent = builtin_value(extent)
     if isinstance(extent, bool) or not isinstance(extent, (int, str, Expression)):
-        raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
+        raise TypeError(f"an extent must be an int, a name or an Expression, got {extent!r}")
     if isinstance(extent, int) and extent < 0:
         raise ValueError(f"an extent must be >= 0, got {extent}")
     if isinstance(extent, int) and not fits_64_bits(extent):

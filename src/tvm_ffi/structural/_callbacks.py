@@ -95,6 +95,6 @@ def _index_of(function: str, position: int, annotation: Any) -> int:
         index = _NO_INDEX
     if index < 0:
         raise TypeError(
-            f"{function}: callback {position}: expected the type of a value, got {annotation!r}"
+            f"{function}: callback {position}: expected a type of FFI values, got {annotation!r}"
         )
     return index

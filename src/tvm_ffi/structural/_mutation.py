@@ -41,7 +41,7 @@ class StructuralMutator(Object):
         return DefRegionKind(_ffi_api.StructuralMutatorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Call ``callback()`` with another kind of definition region; return its result.
+        """Return the result of ``callback()``, called in another kind of definition region.
 
         Parameters
         ----------

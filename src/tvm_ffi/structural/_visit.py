@@ -81,7 +81,7 @@ class StructuralVisitor(Object):
         return DefRegionKind(_ffi_api.StructuralVisitorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Call ``callback()`` with another kind of definition region; return its result.
+        """Return the result of ``callback()``, called in another kind of definition region.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ from ._stubgen import registered as _registered
 from ._stubgen import terminal as _terminal
 
 DOC_URL = "docs/guides/stubs.md"
-FN_NAME_MAP: dict[str, str] = {}  # names of functions in stubs, by their registered names
+FN_NAME_MAP: dict[str, str] = {}  # Python names of functions in stubs, by registered name
 
 BUILTIN_TYPE_KEYS = _registered.BUILTIN_TYPE_KEYS
 MarkerSyntax = _markers.MarkerSyntax

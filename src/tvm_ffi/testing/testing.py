@@ -99,7 +99,7 @@ __getattr__ = late_attributes(
 
 @c_class("testing.TestIntPair")
 class TestIntPair(Object):
-    """A pair of integers."""
+    """A native type with two integer fields."""
 
     __test__: ClassVar[bool] = False
     a: int
@@ -157,7 +157,7 @@ class TestObjectPtrHolder(Object):
 
 @c_class("testing.TestNonCopyable")
 class TestNonCopyable(Object):
-    """A type whose objects cannot be copied."""
+    """A native type whose objects cannot be copied."""
 
     __test__: ClassVar[bool] = False
     value: int
@@ -180,7 +180,7 @@ class TestFrozenCxx(Object):
 
 @c_class("testing.TestCompare")
 class TestCompare(Object):
-    """A type with a field that comparison ignores."""
+    """A native type with a field that comparison ignores."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -190,7 +190,7 @@ class TestCompare(Object):
 
 @c_class("testing.TestHash")
 class TestHash(Object):
-    """A type with a field that the hash ignores."""
+    """A native type with a field that the hash ignores."""
 
     __test__: ClassVar[bool] = False
     key: int

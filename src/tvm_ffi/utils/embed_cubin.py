@@ -70,7 +70,7 @@ def embed_cubin(
 
 
 def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
-    """Write an object file with a cubin, and with symbols at the begin and the end of the cubin."""
+    """Write an object file with a cubin, and with symbols at the cubin's start and end."""
     symbol = f"{_SYMBOL_PREFIX}{name}"
     with target.open("wb") as file:
         write_object(
@@ -97,7 +97,7 @@ def _run(command: list[str], folder: Path, verbose: bool) -> None:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise RuntimeError(f"{command[0]} is not found; it is a part of GNU binutils") from error
+        raise RuntimeError(f"cannot find the program {command[0]}; install GNU binutils") from error
     if done.returncode != 0:
         raise RuntimeError(
             f"{command[0]} failed with status {done.returncode}\n"

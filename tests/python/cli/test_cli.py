@@ -59,12 +59,12 @@ def test_report(folder):
         "good.so\n"
         "  machine       1022, 64-bit, not this machine\n"
         f"  size          {(folder / 'good.so').stat().st_size} bytes\n"
-        "  runtime       TVM FFI ABI 0.1.16 serves it\n"
+        "  runtime       TVM FFI ABI 0.1.16 can load it\n"
         "  built against any release\n"
         "\n"
         "Functions (1)\n"
         "  add\n"
-        "      documentation: not readable without running it\n"
+        "      documentation: only readable by running the library\n"
         "\n"
         "ABI symbols (1 needed, 0 missing)\n"
         "  provided  TVMFFIObjectDecRef\n"
@@ -75,11 +75,11 @@ def test_report_of_an_unsupported_library(folder):
     """The exit status is 1; control characters in names are escaped."""
     status, printed, complaints = run("inspect", "bad.so", folder=folder)
     assert (status, complaints) == (1, "")
-    assert "  runtime       TVM FFI ABI 0.1.16 does NOT serve it\n" in printed
+    assert "  runtime       TVM FFI ABI 0.1.16 CANNOT load it\n" in printed
     assert "  b\\x1b[31md\n" in printed
     assert "  MISSING  tvm::ffi::Later\n" in printed
     assert printed.endswith(
-        "\nProblems\n  needs tvm::ffi::Later, which the runtime does not provide\n"
+        "\nProblems\n  the library needs tvm::ffi::Later, which the runtime does not provide\n"
     )
 
 
@@ -167,7 +167,9 @@ def test_control_characters_in_file_names_are_escaped_in_errors(folder):
     """Errors printed file names unescaped: colours, window titles, additional lines."""
     name = "x\x1b[31mevil\ntvm-ffi: all is well"
     (folder / name).write_bytes(b"no library")
-    shown = "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: not an ELF file"
+    shown = (
+        "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: expected an ELF file, got"
+    )
     for arguments in ([name], ["--json", name], ["good.so", "--beside", name]):
         status, printed, complaints = run("inspect", *arguments, folder=folder)
         assert (status, printed) == (2, "")

@@ -161,19 +161,23 @@ def test_an_image_can_be_a_file(tmp_path):
         (
             lambda: DeviceImage(b"text"),
             ValueError,
-            "expected device code in PTX, cubin or fatbin format",
+            "device image: expected PTX, a cubin or a fatbin, got other bytes",
         ),
-        (lambda: DeviceImage(cubin(), "ptx"), ValueError, "expected a ptx, got a cubin"),
+        (
+            lambda: DeviceImage(cubin(), "ptx"),
+            ValueError,
+            "device image: expected a ptx, got a cubin",
+        ),
         (lambda: DeviceImage(cubin(), "elf"), ValueError, "one of ptx, cubin, fatbin; got 'elf'"),
         (
             lambda: DeviceImage(cubin(90), architecture="sm_80"),
             ValueError,
-            "the cubin is for sm_90, not for sm_80",
+            "the cubin was compiled for sm_90, not for sm_80",
         ),
         (
             lambda: DeviceImage(cubin(90), architecture="90"),
             ValueError,
-            "architecture must be like 'sm_90a', got '90'",
+            "device image architecture must be like 'sm_90a', got '90'",
         ),
     ],
 )
@@ -285,7 +289,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (lambda: LaunchPlan.first_of([]), "expected launch plans with one signature, got none"),
         (lambda: launch_module([]), "expected at least one launch plan, got none"),
-        (lambda: launch_module([fill(), fill()]), "duplicate function `fill`"),
+        (lambda: launch_module([fill(), fill()]), "two functions have the name `fill`"),
         (lambda: codegen.c.source_of([fill(), fill()]), "duplicate function name 'fill'"),
     ],
 )

@@ -104,13 +104,21 @@ def test_several_wrappers_share_a_module():
         (
             "scale(x: float32*[n], y: out float32*[n], n: int64, a: float32)",
             None,
-            r"scale: the callee 'scale' is `void \(ptr, ptr, i32, float\)` in this module",
+            r"scale: the callee 'scale' has the type `void \(ptr, ptr, i32, float\)` in the LLVM ",
         ),
-        ("scale(n: int) -> int", None, r"and the wrapper calls `i64 \(i64\)`"),
+        (
+            "scale(n: int) -> int",
+            None,
+            r"but the wrapper calls a function of the type `i64 \(i64\)`",
+        ),
         ("f(n: int)", "data", "the callee is 'data', which is not a function"),
-        ("taken(n: int)", None, "the module already contains '__tvm_ffi_taken'"),
-        ("documented(n: int)", None, "the module already contains '__tvm_ffi__doc_documented'"),
-        ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' is `i8 "),
+        ("taken(n: int)", None, "the LLVM module already contains the symbol '__tvm_ffi_taken'"),
+        (
+            "documented(n: int)",
+            None,
+            "the LLVM module already contains the symbol '__tvm_ffi__doc_documented'",
+        ),
+        ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' has the type `i8 "),
         ("f(n: Array[int])", None, "cannot be passed to C"),
     ],
 )
@@ -320,7 +328,9 @@ def test_external_functions_are_called_by_address():
 
     module = ir.Module("outside")
     llvm.emit_wrapper(module, "thrice(a: int) -> int", "triple")
-    with pytest.raises(ValueError, match="cannot be linked: this process does not define triple$"):
+    with pytest.raises(
+        ValueError, match="cannot be linked: this process does not define the functions triple$"
+    ):
         llvm.jit(module)
     address = ctypes.cast(triple, ctypes.c_void_p).value
     assert llvm.jit(module, symbols={"triple": address}).thrice(5) == 15

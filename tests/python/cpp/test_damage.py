@@ -212,5 +212,5 @@ def test_a_header_that_became_a_fifo_does_not_block(tmp_path):
     from tvm_ffi.cpp._freshness import changed_files
 
     known = json.loads(Path(first).with_name("manifest.json").read_text())["dependencies"]["own"]
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(OSError, match="the path is not a regular file"):
         changed_files(known)

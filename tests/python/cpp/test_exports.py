@@ -65,7 +65,7 @@ def test_text_that_starts_like_a_signature_but_is_none_is_documentation_with_a_w
     ("value", "error", "message"),
     [
         (3, TypeError, r"functions\['twice'\] must be documentation or a signature, got int"),
-        (Signature.parse("f()"), ValueError, "is that of function 'f', not of 'twice'"),
+        (Signature.parse("f()"), ValueError, "belongs to function 'f', not to function 'twice'"),
     ],
 )
 def test_a_value_of_another_type_or_name_is_an_error(value, error, message):

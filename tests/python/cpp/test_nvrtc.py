@@ -112,7 +112,10 @@ def test_a_failed_function_is_named(nvrtc):
 
 def test_a_missing_device_is_reported(nvrtc):
     sys.modules["cuda.bindings.driver"].cuInit = lambda flags: (100,)
-    with pytest.raises(RuntimeError, match="cuInit failed with status 100; is there a CUDA device"):
+    with pytest.raises(
+        RuntimeError,
+        match="cuInit failed with status 100; check that the machine has a CUDA device",
+    ):
         nvrtc_compile("text")
 
 

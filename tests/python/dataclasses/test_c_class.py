@@ -153,7 +153,9 @@ def test_the_constructor_of_the_base_refuses_objects_of_a_derived_type():
         def __init__(self):
             super().__init__()
 
-    with pytest.raises(TypeError, match="constructs objects of its own type"):
+    with pytest.raises(
+        TypeError, match="the constructor of `.*` cannot initialize an object of type"
+    ):
         Derived()
 
 
@@ -479,7 +481,7 @@ def test_annotations_of_bases_count_for_inherited_fields_only():
 
 
 def test_refused_registration():
-    with pytest.raises(ValueError, match=r"Cannot find object type index for no\.such\.type"):
+    with pytest.raises(ValueError, match=r"no native type has the type key 'no\.such\.type'; load"):
         c_class("no.such.type")(Object)
     with pytest.raises(TypeError, match="type_key must be a str, got _ObjectMeta"):
         c_class(Object)

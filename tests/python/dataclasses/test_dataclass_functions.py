@@ -100,7 +100,9 @@ def test_replace_writes_frozen_fields_of_a_copy():
 @pytest.mark.parametrize("value", [3, Node, tvm_ffi.Array([])], ids=["int", "class", "container"])
 def test_other_values_are_refused(value):
     for function in (asdict, astuple, replace):
-        with pytest.raises(TypeError, match="should be called on c_class / py_class instances"):
+        with pytest.raises(
+            TypeError, match="should be called on c_class / py_class instances, got "
+        ):
             function(value)
     if value is not Node:
         with pytest.raises(TypeError, match="must be a c_class or py_class type or instance"):

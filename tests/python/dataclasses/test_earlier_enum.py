@@ -91,7 +91,9 @@ def test_a_missing_variant_is_named_in_the_error(library):
 
 
 def test_entries_of_a_wrong_type_are_refused(library):
-    with pytest.raises(TypeError, match=r"expected `ffi.Dict` in __ffi_enum_entries__, got str"):
+    with pytest.raises(
+        TypeError, match=r"type attribute __ffi_enum_entries__: expected an `ffi.Dict`, got str"
+    ):
 
         class Broken(Enum, type_key="test.earlier.Broken"):
             pass

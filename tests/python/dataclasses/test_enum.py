@@ -183,7 +183,7 @@ def test_columns():
     empty = Op.def_attr("empty")
     with pytest.raises(KeyError, match="has no extensible attribute 'empty'"):
         empty[Op.x]
-    with pytest.raises(TypeError, match="expected Op, got Color"):
+    with pytest.raises(TypeError, match="expected a variant of Op as key, got Color"):
         empty[Color.red]
 
 

@@ -72,7 +72,9 @@ class Kernel:
 
 def test_error_without_helion_names_the_package_to_install(import_adapter, monkeypatch):
     monkeypatch.setitem(sys.modules, "helion", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs helion: pip install 'helion'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"needs the package helion: pip install 'helion'"
+    ):
         importlib.import_module("tvm_ffi.interop.helion")
 
 

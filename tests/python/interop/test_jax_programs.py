@@ -385,5 +385,5 @@ def test_array_may_be_deleted_while_the_program_runs():
 
 
 def test_reserved_attribute_names_are_rejected():
-    with pytest.raises(ValueError, match="argument name '__function' is reserved or used twice"):
+    with pytest.raises(ValueError, match="argument name '__function' is reserved, or names two"):
         call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=(), __function=1)

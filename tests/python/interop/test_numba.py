@@ -445,8 +445,16 @@ OUT = "f(x: out float64[n])"
     ("function", "signature", "text"),
     [
         (writes_input, "f(x: float64[n])", "(?s)'writes_input' cannot be compiled: .*readonly"),
-        (allocates, OUT, "cannot be compiled: it allocates memory, which needs Numba's run-time"),
-        (copies, OUT, "cannot be compiled: it allocates memory, which needs Numba's run-time"),
+        (
+            allocates,
+            OUT,
+            "cannot be compiled: the function allocates memory, which needs Numba's run-time",
+        ),
+        (
+            copies,
+            OUT,
+            "cannot be compiled: the function allocates memory, which needs Numba's run-time",
+        ),
         (prints, OUT, "kernel 'prints' needs Python or Numba's run-time library.*PyFloat_FromDoub"),
         (random, OUT, "kernel 'random' needs Python or Numba's run-time library"),
         (raises_late, OUT, "the arguments of an exception must be constants"),
@@ -469,7 +477,7 @@ OUT = "f(x: out float64[n])"
         (3, OUT, "expected a function written in Python, got int"),
         (returns, "f(y: float64[n])", r"has the parameters \(x\); its signature has \(y\)"),
         (returns, "f(x: float64[...])", r"f: 'x' is float64\[...\]; Numba kernels need the number"),
-        (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; Numba kernels need one dtype"),
+        (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; Numba kernels need one dtype or a"),
         (
             returns,
             "f(x: float16[n])",

@@ -65,7 +65,7 @@ def test_arithmetic_on_symbolic_extents():
     assert (100 // n + 100 % n).tensor == 16
     assert n == 3  # Compared by the function when the graph runs.
     assert (n != 3) is False
-    with pytest.raises(ValueError, match="known only when the graph runs; pass out="):
+    with pytest.raises(ValueError, match="known only when the graph runs; pass the "):
         min(n, 3)
 
 
@@ -80,7 +80,9 @@ def test_error_without_tensorflow_names_the_package_to_install():
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-    assert done.stdout == "this adapter needs tensorflow: pip install 'tensorflow'\n", done.stderr
+    assert done.stdout == "this adapter needs the package tensorflow: pip install 'tensorflow'\n", (
+        done.stderr
+    )
 
 
 # ---- cache key of the operator library -----------------------------------------------------------

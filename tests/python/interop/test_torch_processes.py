@@ -37,7 +37,7 @@ def test_error_without_torch_names_the_package_to_install(run_python):
     )
     result = run_python(program)
     assert (result.stdout, result.stderr) == (
-        "this adapter needs torch: pip install 'torch'\n5\n",
+        "this adapter needs the package torch: pip install 'torch'\n5\n",
         "",
     )
 

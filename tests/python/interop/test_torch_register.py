@@ -286,7 +286,7 @@ BAD = {
     "context": (
         lambda f: (f.doubled, "a::b", {"setup_context": print}),
         TypeError,
-        "`setup_context`: expected `backward` or `jvp` with it, got neither",
+        "`setup_context`: expected also `backward` or `jvp`, got neither",
     ),
     "devices": (
         lambda f: (f.doubled, "a::b", {"devices": "cpu"}),
@@ -308,7 +308,11 @@ BAD = {
         TypeError,
         "`autocast`: expected a torch.dtype for 'cpu', got str",
     ),
-    "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature; pass signature="),
+    "signature": (
+        lambda f: (f.nameless, "a::b", {}),
+        TypeError,
+        "no signature; pass a signature as signature=",
+    ),
     "derivative": (
         lambda f: (f.scaled, "a::b", {"backward": len}),
         ValueError,

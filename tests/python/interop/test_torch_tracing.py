@@ -288,7 +288,7 @@ def test_operators_pass_opcheck(interop, functions, name):
 
 UNTRACEABLE = {
     "nameless": ("`nameless` has no signature", (X, X.clone()), []),
-    "silent": ("it has no results and writes no argument", (X,), []),
+    "silent": ("the function has no results and writes no argument", (X,), []),
     "mapped": (r"no type for parameter 'options', Map\[str, int\]", (X, {"a": 1}), []),
     "length": ("it returns int, whose value is unknown while a program is traced", (X,), 3),
     "shapeless": ("signature does not specify the shape of result 0", (X,), [1.0, 1.0, 1.0]),

@@ -42,7 +42,9 @@ def test_untested_version_is_named_in_a_warning_at_the_caller(framework, version
 
 
 def test_error_for_a_missing_framework_names_the_package_to_install():
-    with pytest.raises(ModuleNotFoundError, match=r"needs no-such: pip install 'no-such'") as got:
+    with pytest.raises(
+        ModuleNotFoundError, match=r"needs the package no-such: pip install 'no-such'"
+    ) as got:
         load("no_such_framework.part", "1", "2", distribution="no-such")
     assert got.value.name == "no_such_framework"
     with pytest.raises(ImportError, match=r"pip install 'pytvmffi\[some\]'"):

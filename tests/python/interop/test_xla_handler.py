@@ -470,23 +470,32 @@ def test_many_outputs_of_which_half_are_returned(library, function):
         ({"__function": "f", "__arguments": argument_codes(), "x": 1}, "XLA program was changed"),
         (
             {"__function": "f", "__arguments": argument_codes(0)},
-            "__arguments does not fit the call",
+            "the attribute __arguments does not match the call",
         ),
         (
             {"__function": "f", "__arguments": argument_codes(1)},
-            "__arguments does not fit the call",
+            "the attribute __arguments does not match the call",
         ),
         (
             {"__function": "f", "__arguments": argument_codes(9)},
-            "__arguments does not fit the call",
+            "the attribute __arguments does not match the call",
         ),
         (
             {"__function": "f", "__arguments": argument_codes(-14)},
-            "__arguments does not fit the call",
+            "the attribute __arguments does not match the call",
         ),
-        ({"__function": "f", "__arguments": argument_codes(16 * 5 + 2)}, "does not fit the call"),
-        ({"__function": "f", "__arguments": argument_codes(16 * 9 + 4)}, "does not fit the call"),
-        ({"__function": "f", "__arguments": argument_codes(4)}, "does not fit the call"),
+        (
+            {"__function": "f", "__arguments": argument_codes(16 * 5 + 2)},
+            "the attribute __arguments does not match the call",
+        ),
+        (
+            {"__function": "f", "__arguments": argument_codes(16 * 9 + 4)},
+            "the attribute __arguments does not match the call",
+        ),
+        (
+            {"__function": "f", "__arguments": argument_codes(4)},
+            "the attribute __arguments does not match the call",
+        ),
         (
             {"__function": "f", "__arguments": argument_codes(32 + 4, num_attributes=3), "x": "{"},
             r"call_tvm_ffi('f'): ValueError",

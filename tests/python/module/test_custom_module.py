@@ -309,7 +309,9 @@ def test_custom_modules_import_and_are_imported(kernel_library):
     with pytest.raises(AttributeError):
         plain.get_function("greet")
     assert plain.get_function_doc("greet", query_imports=True) == "Greets."
-    with pytest.raises(RuntimeError, match="Cyclic dependency detected during import"):
+    with pytest.raises(
+        RuntimeError, match="a module must not import itself, directly or through other modules"
+    ):
         greeter.import_module(plain)
     library.clear_imports()
     plain.clear_imports()
@@ -449,23 +451,27 @@ def test_class_may_be_defined_again(forget):
 
 @pytest.mark.parametrize("kind", ["", "_lib", "a\0b"])
 def test_invalid_kinds_are_refused(kind):
-    with pytest.raises(ValueError, match="cannot be the kind of a module"):
+    with pytest.raises(
+        ValueError, match="module kind: expected a str that is not empty, has no NUL"
+    ):
         type("Bad", (CustomModule,), {}, kind=kind)
-    with pytest.raises(ValueError, match="cannot be the kind of a module"):
+    with pytest.raises(
+        ValueError, match="module kind: expected a str that is not empty, has no NUL"
+    ):
         native("pytvmffi.ModuleFromMethods")(kind, 0, None, {})
 
 
 def test_class_needs_a_kind_and_no_slots():
-    with pytest.raises(TypeError, match="Base has no kind"):
+    with pytest.raises(TypeError, match="module class Base has no module kind; define it with"):
         type("Base", (CustomModule,), {})()
     with pytest.raises(TypeError, match="module kind: expected a str, got int"):
         type("Bad", (CustomModule,), {}, kind=3)
-    with pytest.raises(TypeError, match="Bad cannot have __slots__"):
+    with pytest.raises(TypeError, match="module class Bad cannot have __slots__, because"):
         type("Bad", (CustomModule,), {"__slots__": ("x",)}, kind="test.slots")
 
 
 def test_the_native_constructor_checks_the_method_names():
-    with pytest.raises(ValueError, match="modules have no method `run`"):
+    with pytest.raises(ValueError, match="modules have no method `run`; expected get_function, "):
         native("pytvmffi.ModuleFromMethods")("test.raw", 0, None, {"run": lambda m: m})
     raw = native("pytvmffi.ModuleFromMethods")(
         "test.raw", 2, 17, {"get_function": lambda module, name: lambda: (module.kind, name)}

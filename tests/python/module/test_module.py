@@ -342,11 +342,11 @@ def test_a_signature_file_that_is_not_a_regular_file_is_refused(kernel_library, 
     shutil.copy(kernel_library, path)
     side_file = path.with_suffix(".signatures")
     os.mkfifo(side_file)
-    with pytest.raises(OSError, match=r"not a regular file: '.*library\.signatures'"):
+    with pytest.raises(OSError, match=r"the path is not a regular file: '.*library\.signatures'"):
         load_module(path, keep_module_alive=False)
     side_file.unlink()
     side_file.symlink_to("/dev/zero")
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(OSError, match="the path is not a regular file"):
         load_module(path, keep_module_alive=False)
 
 
@@ -355,7 +355,7 @@ def test_a_signature_file_that_is_too_long_is_refused(kernel_library, tmp_path):
     shutil.copy(kernel_library, path)
     path.with_suffix(".signatures").touch()
     os.truncate(path.with_suffix(".signatures"), 1 << 32)
-    with pytest.raises(OSError, match="expected at most [0-9]+ bytes"):
+    with pytest.raises(OSError, match="expected a file of at most [0-9]+ bytes"):
         load_module(path, keep_module_alive=False)
 
 

@@ -66,23 +66,28 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
     ("name", "text", "message"),
     [
         pytest.param("f.py", "", r"f\.py: expected a C or C\+\+ file \(\.c, \.cc", id="language"),
-        pytest.param("f.c", "int f;", r"f\.c: exports no function with a signature", id="nothing"),
+        pytest.param(
+            "f.c",
+            "int f;",
+            r"f\.c: the source file exports no function with a signature",
+            id="nothing",
+        ),
         pytest.param(
             "f.c",
             "\nint __tvm_ffi_f(void* self) {}",
-            r"f\.c:2: 'f' has no signature; add TVM_FFI_DLL_EXPORT_SIGNATURE",
+            r"f\.c:2: exported function 'f' has no signature; add TVM_FFI_DLL_EXPORT_SIGNATURE",
             id="without",
         ),
         pytest.param(
             "f.cc",
             "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, F);",
-            r"f\.cc:1: 'f' has no signature; .*TYPED_FUNC_WITH_SIGNATURE",
+            r"f\.cc:1: exported function 'f' has no signature; .*TYPED_FUNC_WITH_SIGNATURE",
             id="without-in-cpp",
         ),
         pytest.param(
             "f.c",
             "/*\n\n*/TVM_FFI_DLL_EXPORT_SIGNATURE(f, TEXT)",
-            r"f\.c:3: expected a string literal as signature of 'f'",
+            r"f\.c:3: expected a string literal as the signature of function 'f'",
             id="no-text",
         ),
         pytest.param(
@@ -94,25 +99,25 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
         pytest.param(
             "f.c",
             'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "g()")',
-            r"f\.c:1: the signature of 'f' has the name 'g'",
+            r"f\.c:1: the signature of function 'f' is for a function 'g'",
             id="other-name",
         ),
         pytest.param(
             "f.c",
             'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',
-            r"f\.c:2: 'f' has two signatures",
+            r"f\.c:2: function 'f' has two signatures",
             id="twice",
         ),
         pytest.param(
             "f.c",
             'TVM_FFI_DLL_EXPORT_SIGNATURE(lambda, "lambda()")',
-            r"f\.c:1: 'lambda' is a Python keyword",
+            r"f\.c:1: function name 'lambda' is a Python keyword",
             id="keyword",
         ),
         pytest.param(
             "f.c",
             '#include "f.c"\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',
-            r"f\.c:1: includes 'f\.c', but a package has one source file",
+            r"f\.c:1: the source file includes 'f\.c', but a package has only one source file",
             id="own-header",
         ),
     ],
@@ -141,7 +146,8 @@ def test_line_numbers_are_counted_in_linear_time(write):
     text = "".join(f'{macro}(f{i}, g, "f{i}()");{chr(10) * 500}' for i in range(2000))
     path = write("f.cc", f"{text}{macro}(f, g, 1);")
     with pytest.raises(
-        ValueError, match=r"f\.cc:1000001: expected a string literal as signature of 'f'"
+        ValueError,
+        match=r"f\.cc:1000001: expected a string literal as the signature of function 'f'",
     ):
         exported_signatures(path)
 
@@ -215,7 +221,9 @@ def test_existing_files_are_not_overwritten(tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")
-    with pytest.raises(FileExistsError, match=rf"{name} exists and is not overwritten"):
+    with pytest.raises(
+        FileExistsError, match=rf"{name} exists already, and `tvm-ffi new` does not overwrite files"
+    ):
         create_package("kernels", folder=tmp_path)
     assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == [path]
 

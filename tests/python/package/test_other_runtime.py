@@ -48,9 +48,10 @@ def test_the_import_error_names_another_implementation(run_python, other_runtime
     result = run_python(LOAD_FIRST.format(path=str(other_runtime), scope=scope))
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.strip().rpartition("\n")[2] == (
-        f"ImportError: {other_runtime} is in this process already and belongs to another "
-        "implementation of the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before "
-        "the module that loads it, or remove that implementation"
+        f"ImportError: this process has already loaded the library {other_runtime} of another "
+        "implementation of the TVM FFI, and two implementations cannot be used in one process; "
+        "import tvm_ffi before the module that loads the other implementation, or uninstall the "
+        "other one"
     )
 
 

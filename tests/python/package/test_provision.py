@@ -141,7 +141,7 @@ def test_refused_if_the_incumbent_is_installed(environment, tmp_path):
     for option in ((), ("--remove",), ("--version", "0.1.15")):
         status, output, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi", *option)
         assert (status, output) == (2, "")
-        assert "apache-tvm-ffi 0.1.14 itself is installed" in complaint
+        assert "the distribution apache-tvm-ffi 0.1.14 itself is installed in " in complaint
         assert "pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi" in complaint
     assert environment.version("apache-tvm-ffi") == "0.1.14"
 
@@ -149,7 +149,7 @@ def test_refused_if_the_incumbent_is_installed(environment, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("numpy",), "only apache-tvm-ffi can be provided, not 'numpy'"),
+        (("numpy",), "only the distribution apache-tvm-ffi can be provided, not 'numpy'"),
         (("apache-tvm-ffi", "newest"), "expected a version such as 0.1.15, got 'newest'"),
         (("apache-tvm-ffi", "1.0/../x"), "expected a version"),
         (("apache-tvm-ffi", ""), "expected a version"),
@@ -163,7 +163,9 @@ def test_other_names_and_invalid_versions_are_refused(arguments, complaint):
 
 def test_refused_if_the_package_was_not_installed(monkeypatch):
     monkeypatch.setattr(distribution_alias, "_DISTRIBUTION", "not-installed-at-all")
-    with pytest.raises(FileNotFoundError, match="no installer has put not-installed-at-all into"):
+    with pytest.raises(
+        FileNotFoundError, match="contains no RECORD file of not-installed-at-all; install"
+    ):
         distribution_alias.provide("apache-tvm-ffi")
 
 

@@ -230,11 +230,13 @@ def test_registered_functions():
 
 
 def test_a_registration_with_a_wrong_signature_registers_nothing():
-    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_metadata.f'"):
+    with pytest.raises(
+        ValueError, match="belongs to function 'softmax', not to function 'test_metadata.f'"
+    ):
         tvm_ffi.register_global_func("test_metadata.f", len, signature=TEXT)
     with pytest.raises(ValueError, match="character 2 of"):
         tvm_ffi.register_global_func("test_metadata.f", len, signature="f(")
-    with pytest.raises(TypeError, match="a signature is a Signature or its text, got int"):
+    with pytest.raises(TypeError, match="expected a Signature or the text of one, got int"):
         tvm_ffi.register_global_func("test_metadata.f", signature=3)(len)
     assert tvm_ffi.get_global_func("test_metadata.f", allow_missing=True) is None
 
@@ -303,12 +305,15 @@ int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
             "ValueError: no luck",
         ),
         ("result->type_index = kTVMFFIInt; result->v_int64 = 3; return 0;", "TypeError: "),
-        (returning("{"), "ValueError: not JSON: "),
+        (returning("{"), "ValueError: the metadata is not JSON: "),
         (returning("[]"), "ValueError: expected a JSON object, got list"),
-        (DEEP, "ValueError: the JSON is nested too deep"),
-        (returning('{"signature": 1}'), "'signature' in the metadata must be text, got int"),
+        (DEEP, "ValueError: the JSON of the metadata is nested too deep"),
+        (
+            returning('{"signature": 1}'),
+            "member 'signature' of the metadata must be a str, got int",
+        ),
         (returning('{"signature": "f("}'), "character 2 of 'f\\('"),
-        (returning('{"signature": "g()"}'), "is that of function 'g', not of 'f'"),
+        (returning('{"signature": "g()"}'), "belongs to function 'g', not to function 'f'"),
     ],
     ids=["raises", "no text", "no JSON", "no object", "deep", "no string", "wrong", "another's"],
 )
@@ -329,8 +334,11 @@ def test_damaged_metadata_removes_parameter_names(tmp_path, body, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("f(x: Tensor, n: int)", "the signature has 2 parameters, and the function 1: "),
-        ("f(n: int)", "parameter 'n' is a number in the signature, and a tensor in the function"),
+        ("f(x: Tensor, n: int)", "the signature has 2 parameters, but the function has 1: "),
+        (
+            "f(n: int)",
+            "parameter 'n' is a number in the signature, but a tensor in the function's type",
+        ),
     ],
 )
 def test_a_contradicting_signature_leaves_the_type(tmp_path, text, problem):
@@ -420,12 +428,14 @@ def test_descriptions_replace_damaged_metadata(tmp_path):
 
 
 def test_errors_list_all_problems_of_a_description(module):
-    with pytest.raises(ValueError, match=r"library\.so: invalid signatures:") as caught:
+    with pytest.raises(
+        ValueError, match=r"Module\.describe: invalid signatures for the module .*library\.so:"
+    ) as caught:
         module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
     lines = str(caught.value).splitlines()[1:]
     expected = [
         "'f': character 8 of 'f(n: int': expected ')', got the end of the text",
-        "'g': the signature is that of function 'f', not of 'g'",
+        "'g': the signature belongs to function 'f', not to function 'g'",
         "'h': the module has no such function",
         "'f ': the module has no such function",
         "4: expected a str as function name, got int",
@@ -438,7 +448,7 @@ def test_errors_list_all_problems_of_a_description(module):
 
 def test_contradicting_descriptions_are_refused(cpp_library):
     module = load(cpp_library)
-    with pytest.raises(ValueError, match="the signature has 1 parameters, and the function 3"):
+    with pytest.raises(ValueError, match="the signature has 1 parameters, but the function has 3"):
         module.describe({"softmax": "softmax(x: Tensor)"})
 
 
@@ -484,10 +494,10 @@ def test_side_files_describe_the_library(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("f()\n\nother()\n", 3, "the module has no such function"),
+        ("f()\n\nother()\n", 3, "the module has no function 'other'"),
         ("\n\nf(x: int\n  y: int)\n", 3, r"character 11 of .*: expected '\)', got 'y'"),
-        ("f()\nf()\n", 2, "function 'f' has two entries"),
-        ("(x: int)\n", 1, "the signature has no name"),
+        ("f()\nf()\n", 2, "function 'f' has two signatures in the file"),
+        ("(x: int)\n", 1, r"the signature '\(x: int\)' has no function name"),
         ("  f()\n= 3\n", 2, "expected the name of a function"),
     ],
 )
@@ -511,7 +521,9 @@ def test_reading_side_files_takes_linear_time(tmp_path):
 def test_binary_side_files_are_refused(tmp_path):
     path = plain_library(tmp_path)
     path.with_suffix(".signatures").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"library\.signatures: not UTF-8"):
+    with pytest.raises(
+        ValueError, match=r"library\.signatures: expected signatures as UTF-8 text: "
+    ):
         load(path)
 
 

@@ -213,9 +213,12 @@ def test_text_and_json_round_trip(signature):
         ("f() -> float32[4] align 16", "character 7 .*: 'align' is only for parameters"),
         ("f() -> (y: float32[4] align 16)", "character 8 .*: 'align' is only for parameters"),
         ("f(x: int) raises 1", "expected a kind of error, got '1'"),
-        ("f(x: int) non_blocking non_blocking", "duplicate 'non_blocking'"),
-        ("f(x: int) doc 5", "expected a string"),
-        ("f(x: int) and more", "expected '->', a clause or the end, got 'and'"),
+        ("f(x: int) non_blocking non_blocking", "duplicate clause 'non_blocking'"),
+        ("f(x: int) doc 5", "expected a string after 'doc'"),
+        (
+            "f(x: int) and more",
+            "expected '->', a clause such as 'where', or the end of the text, got 'and'",
+        ),
         ("f(x: str = 'a)", 'got "\'"'),
         ("f(x: str = '\\x')", "invalid escape sequence in the string"),
         ("f(x: Tensor[" + "(" * 60 + "n", "nested deeper than 50"),
@@ -261,7 +264,7 @@ def test_defaults_take_bounded_time(type_, default, problem):
     if problem is None:
         assert len(Signature.parse(text).parameters[0].default) == len(default)
     else:
-        with pytest.raises(ValueError, match=f"default of parameter 'x': its type has {problem}"):
+        with pytest.raises(ValueError, match=f"parameter 'x': the parameter's type has {problem}"):
             Signature.parse(text)
     assert time.process_time() - start < 2
 

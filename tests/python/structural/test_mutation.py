@@ -279,7 +279,7 @@ def test_invalid_callbacks_are_refused(traverse):
         traverse([1], 3)
     with pytest.raises(
         TypeError,
-        match=f"{traverse.__name__}: callback 0: expected the type of a value, got .*complex",
+        match=f"{traverse.__name__}: callback 0: expected a type of FFI values, got .*complex",
     ):
         traverse([1], (complex, plus_ten))
 

@@ -188,15 +188,15 @@ def test_interrupts_are_values():
         ((int,), "callback 0 must be a pair"),
         ((int, len, len), "callback 0 must be a pair"),
         ([[int, len]], "callback 0 must be a pair"),
-        ((3, len), "callback 0: expected the type of a value, got 3"),
-        (("int", len), "callback 0: expected the type of a value, got "),
-        ((complex, len), "callback 0: expected the type of a value, got "),
-        (([int, str], len), "callback 0: expected the type of a value, got "),
+        ((3, len), "callback 0: expected a type of FFI values, got 3"),
+        (("int", len), "callback 0: expected a type of FFI values, got "),
+        ((complex, len), "callback 0: expected a type of FFI values, got "),
+        (([int, str], len), "callback 0: expected a type of FFI values, got "),
         (
             [(int, len), ((str, complex), len)],
-            "callback 1: expected the type of a value, got <class 'complex'>",
+            "callback 1: expected a type of FFI values, got <class 'complex'>",
         ),
-        ((tvm_ffi.core.CObject, len), "callback 0: expected the type of a value, got "),
+        ((tvm_ffi.core.CObject, len), "callback 0: expected a type of FFI values, got "),
     ],
 )
 def test_invalid_callbacks_are_refused(traverse, callbacks, message):

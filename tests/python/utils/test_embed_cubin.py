@@ -173,7 +173,7 @@ def test_a_failing_tool_is_an_error(cubin, tmp_path):
 def test_a_missing_tool_is_an_error(build, cubin, tmp_path, monkeypatch):
     obj = build("k")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="ld is not found"):
+    with pytest.raises(RuntimeError, match="cannot find the program ld; install"):
         embed_cubin(cubin, obj, tmp_path / "out.o", "k")
 
 

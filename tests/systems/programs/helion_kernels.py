@@ -251,7 +251,8 @@ calls()
 assert module.shift(x, y, 24, twice=False) is None
 (line,) = calls("cuLaunch")
 assert "_helion_shift on 0, grid 2 1 1" in line, line
-x, only = Array(random(20)), "only for n%8 == 0 and n <= 2147483647"
+x = Array(random(20))
+only = "no launch variant accepts these arguments; expected n%8 == 0 and n <= 2147483647"
 refused(ValueError, only, module.shift, x, x, 20, True)
 
 # ---- features that plans lack, and bad input -----------------------------------------------------
@@ -311,7 +312,7 @@ refused(TypeError, "'xs': expected a tensor, got list", tried_in_blocks, of_all,
 depends = "the kernel's constant '_RDIM_SIZE_1' depends on extents"
 refused(ValueError, depends, tried_in_blocks, softmax, x)
 refused(ValueError, "runs aten.zeros_like.default", tried_in_blocks, from_zeros, x[0])
-partial = "(x0) is not compact, or is part of another tensor"
+partial = "(x0) is not compact, or is a view of a larger tensor"
 refused(ValueError, partial, tried_in_blocks, first_column, x)
 asserts = "example_args do not satisfy an assertion of the host code"
 refused(ValueError, asserts, tried_in_blocks, shift, torch.zeros(20), torch.zeros(20), 20, True)

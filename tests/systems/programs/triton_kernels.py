@@ -356,7 +356,7 @@ module_refused(ValueError, "configs: expected at least one pair, got none", conf
 config = triton.Config({"BLOCK": 8})
 pairs = "configs: expected pairs of a condition and a triton.Config, got Config"
 module_refused(TypeError, pairs, configs=[config], constexprs={})
-last = "configs: only the last condition may be empty"
+last = "configs: only the last pair may have an empty condition"
 module_refused(ValueError, last, configs=[("", config), ("n > 2", config)], constexprs={})
 option = "Triton has no option 'num_warp'; did you mean 'num_warps'?"
 module_refused(ValueError, option, options={"num_warp": 4})
@@ -365,10 +365,10 @@ module_refused(ValueError, "grid must have from 1 to 3 extents, got 4", grid=(1,
 module_refused(
     TypeError, "grid must be an int or an expression, got function", grid=lambda meta: (1,)
 )
-module_refused(TypeError, "a signature is a Signature or its text, got int", signature=3)
+module_refused(TypeError, "expected a Signature or the text of one, got int", signature=3)
 module_refused(ValueError, "has no argument 'z'", element_types={"z": "float32"})
 module_refused(ValueError, "Triton has no dtype complex64", element_types={"x": "complex64"})
-both = "expected no when= with configs="
+both = "expected either when= or configs=, got both"
 module_refused(ValueError, both, configs=[("", triton.Config({}))], when="n > 2")
 module_refused(
     ValueError,

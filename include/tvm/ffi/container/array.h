@@ -125,21 +125,23 @@ class Array : public detail::SeqRef<Array<T>, T> {
     this->data_ = ArrayObj::CreateRepeated(n, Any(value));
   }
 
-  // Returns element i as a const value, for the reason given at ConvertingIterator::operator*.
+  // Returns element i as a const value, because a TensorView can be constructed from a const Tensor
+  // but not from a non-const temporary.
   const T operator[](int64_t i) const { return Base::operator[](i); }
 
   ArrayObj* GetArrayObj() const { return static_cast<ArrayObj*>(this->data_.get()); }
   const ArrayObj* get() const { return GetArrayObj(); }
   const ArrayObj* operator->() const { return GetArrayObj(); }
-  // Returns the ArrayObj for writing; first replaces it by a copy if there are other references.
+  // Returns the ArrayObj for writing.  If there are other references to the ArrayObj, first
+  // replaces it by a copy.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // Returns an array with the result of f for each element.  If every result is identical to its
-  // element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is a
-  // pointer to a member.
+  // Returns an array that contains the result of f for each element.  If every result is identical
+  // to its element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is
+  // a pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
-    Array from = *this;  // owns the array, because f may assign another array to *this
+    Array from = *this;  // a second reference, because f may assign another array to *this
     Array<U> result(UnsafeInit{});
     for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
       T item = from[i];

@@ -58,14 +58,15 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   Map(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
 
-  // Return the value of a key; it is const for the reason given at ConvertingIterator::operator*.
-  // Fails: KeyError if the key is missing.
+  // Return the value of a key as a const value, because a TensorView can be constructed from a
+  // const Tensor but not from a non-const temporary.  Fails: KeyError if the key is missing.
   const V at(const K& key) const { return Base::at(key); }
   const V operator[](const K& key) const { return Base::at(key); }
 
   const MapObj* get() const { return GetMapObj(); }
   const MapObj* operator->() const { return GetMapObj(); }
-  // Returns the MapObj for writing; first replaces it by a copy if there are other references.
+  // Returns the MapObj for writing.  If there are other references to the MapObj, first replaces it
+  // by a copy.
   MapObj* CopyOnWrite() {
     if (this->data_ == nullptr) {
       this->data_ = Base::MakeEmpty();

@@ -101,8 +101,8 @@ class MapBaseObj : public Object {
   static constexpr uint64_t kSmallMaxCapacity = 4;
 
   bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
-  // A pair's index is its position in the array of pairs (small layout) or the number of its slot
-  // in the hash table (dense layout).
+  // In the functions below, the index of a pair is the position of the pair in the array of pairs
+  // (small layout) or the number of the slot that contains the pair (dense layout).
   uint64_t FirstIndex() const;
   uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
   uint64_t IndexAfter(uint64_t index) const;
@@ -266,10 +266,12 @@ namespace detail {
   TVM_FFI_THROW(KeyError) << "key is not in Map";
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowMapChanged(const char* hook) {
-  TVM_FFI_THROW(RuntimeError) << "the table changed while `" << hook << "` of a key was running";
+  TVM_FFI_THROW(RuntimeError) << "the Map or Dict changed while `" << hook
+                              << "` of a key was running";
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowKeyDropped(const char* hook) {
-  TVM_FFI_THROW(RuntimeError) << "the key was dropped while `" << hook << "` of a key was running";
+  TVM_FFI_THROW(RuntimeError) << "the key of the lookup was released while `" << hook
+                              << "` of a key was running";
 }
 
 // Creates, copies and grows tables for Map and Dict.

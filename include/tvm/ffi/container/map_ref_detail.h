@@ -69,8 +69,8 @@ class MapRef : public ObjectRef {
   using key_type = K;
   using mapped_type = V;
 
-  // Iterator that returns pairs by value; they are const for the reason given at
-  // ConvertingIterator::operator*.
+  // Iterator that returns pairs as const values, because a TensorView can be constructed from a
+  // const Tensor but not from a non-const temporary.
   class iterator {
    public:
     using iterator_category = std::bidirectional_iterator_tag;
@@ -230,7 +230,8 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (src->type_index == own_index || src->type_index == other_index) {
       // The message names the container type of Ref, even if the source has the other type.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
-      // Iterate over a copy of the table, for the reason given in TryCastFromAnyView.
+      // Iterate over a copy of the table, because converting a key or value may call hooks that
+      // change the source table.
       ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);
       for (const MapBaseObj::KVType& pair : *copy) {
         if (!pair.first.template try_cast<K>().has_value()) {

@@ -42,7 +42,7 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 // ---- Hash and equality hooks of keys ----------------------------------------------------------
 
-// Detects whether a table changes while the hash or equality hook of a key's type runs.  Owns
+// Detects changes of a table during a call of the hash or equality hook of a key's type.  Owns
 // references to both keys, so that no other object is allocated at their addresses, and to the
 // table, so that a Map is copied instead of changed.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
@@ -65,11 +65,12 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
   const Any& key() const { return key_; }
   const Any& lookup_key() const { return lookup_key_; }
-  // Called after a hook has returned.  Fails: RuntimeError if the hook changed the table or
-  // released the lookup key.
+  // Checks the table and the lookup key after a hook has returned.  Fails: RuntimeError if the hook
+  // changed the table or released the lookup key.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
-    // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.
+    // If this is the only reference to the lookup key, the hook has released the caller's
+    // reference, which the search borrows.
     if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(lookup_key_)->use_count() == 1) {
       detail::ThrowKeyDropped(hook);
     }
@@ -77,8 +78,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // Returns true if the table changed since this HookWatch was constructed.  It also counts as a
-  // change if table_ is the last strong reference, because the caller's variable then no longer
+  // Returns true if the table changed since this HookWatch was constructed.  Also returns true if
+  // table_ is the last strong reference to the table, because the caller's variable then no longer
   // refers to the table.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
@@ -140,8 +141,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
 }
 
 TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
-  // Return false for a table with kSmallMaxCapacity pairs, even if the table already contains
-  // the key.  The caller then changes the table to the dense layout.
+  // Return false if the table has kSmallMaxCapacity pairs, even if the table already contains the
+  // key.  The caller then changes the table to the dense layout.
   if (size_ == kSmallMaxCapacity) return false;
   uint64_t index = Find(pair->first);
   if (index < size_) {
@@ -205,10 +206,10 @@ inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   return kNoSlot;
 }
 
-// Moves the entry in `slot` and all later entries of its chain to free slots.  `before` is the slot
-// before `slot` in the chain.  Calls moved(from, old metadata of from, to) for each moved entry.
-// Returns false if an entry finds no free slot; earlier entries have then moved, and the chain ends
-// before this entry.
+// Moves the entry in `slot` and all later entries of the same chain to free slots.  `before` is the
+// slot before `slot` in the chain.  Calls moved(from, old metadata of from, to) for each moved
+// entry.  Returns false if an entry finds no free slot; earlier entries have then moved, and the
+// chain ends before this entry.
 template <typename Moved>
 bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) {
   // `slot` itself becomes kProtected, not kEmpty, so that no later entry of the chain moves into
@@ -330,7 +331,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Erase(uint64_t slot) {
   KVType erased(std::move(entry->pair));
   Unlink(slot);
   if (last != slot) {
-    // The entry in the chain's last slot moves to the erased slot, and the last slot becomes free.
+    // Move the entry in the last slot of the chain to the erased slot; the last slot becomes free.
     std::memcpy(static_cast<void*>(entry), At(last), sizeof(Entry));
     RelinkNeighbours(slot);
   }

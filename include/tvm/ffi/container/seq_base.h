@@ -163,7 +163,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
 
  private:
   void AppendNone() { Append(Any()); }
-  // Closes the gap [first, last), whose elements are None, by moving the later elements to `first`.
+  // Moves the elements from index `last` on to index `first`, over the elements in [first, last),
+  // which must be None.
   void CloseGap(int64_t first, int64_t last) {
     Any* items = MutableBegin();
     size_t num_after = static_cast<size_t>(TVMFFISeqCell::size - last);

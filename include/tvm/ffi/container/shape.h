@@ -42,7 +42,9 @@ class ShapeView {
   }
   // Returns the number of elements: the product of the extents, or 1 for an empty shape.
   int64_t Product() const {
-    uint64_t product = 1;  // unsigned: if one extent is 0, the product of the others may overflow
+    // Unsigned arithmetic, because the product of the first extents may overflow before an extent
+    // of 0.
+    uint64_t product = 1;
     for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);
     return static_cast<int64_t>(product);
   }

@@ -14,7 +14,8 @@
 namespace tvm {
 namespace ffi {
 
-// Returns true if the host can do pointer arithmetic with memory addresses of the device.
+// Returns true if a data pointer of the device is an address on which the host can do pointer
+// arithmetic.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -24,7 +25,9 @@ inline bool IsDirectAddressDevice(DLDevice device) {
 // empty tensors are always contiguous.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  uint64_t expected = 1;  // unsigned: if one extent is 0, the product of the others may overflow
+  // Unsigned arithmetic, because the product of some extents may overflow although another extent
+  // is 0.
+  uint64_t expected = 1;
   bool compact = true;
   for (int32_t i = tensor.ndim; i > 0; --i) {
     int64_t extent = tensor.shape[i - 1];
@@ -43,7 +46,7 @@ inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
   return address % alignment == 0;
 }
 
-// Returns the size of `numel` elements in bytes, rounded up.
+// Returns the size of `numel` elements in bytes, rounded up to a whole byte.
 inline size_t GetDataSize(size_t numel, DLDataType dtype) {
   return (numel * dtype.bits * dtype.lanes + 7) / 8;
 }
@@ -72,7 +75,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
     is_empty = is_empty || shape[i] == 0;
     overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
   }
-  // An overflow of the size is not an error if another extent is 0.
+  // If any extent is 0, an overflow of the product of other extents is not an error.
   if (is_empty) return 0;
   if (overflows) ThrowDataSize(shape.size());
   return bits / 8 + (bits % 8 != 0);
@@ -116,7 +119,8 @@ namespace detail {
                  static_cast<long long>(index), ndim);  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
-  ThrowError("InternalError", std::string_view("the DLTensor of the tensor has no strides array"));
+  ThrowError("InternalError",
+             std::string_view("the DLTensor of a Tensor object has no strides array"));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
   ThrowError("ValueError", std::string_view(message));
@@ -337,7 +341,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;                                     // the view would outlive it
+  // The view would outlive the temporary Tensor.
+  TensorView(Tensor&&) = delete;
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
   // Returns a pointer to this view's DLTensor.  It is not const, because many C functions take a

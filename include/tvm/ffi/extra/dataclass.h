@@ -73,7 +73,7 @@ TVM_FFI_EXTRA_CXX_API bool RecursiveLe(const Any& lhs, const Any& rhs);
 TVM_FFI_EXTRA_CXX_API bool RecursiveGt(const Any& lhs, const Any& rhs);
 TVM_FFI_EXTRA_CXX_API bool RecursiveGe(const Any& lhs, const Any& rhs);
 
-// Print values with ReprPrint.
+// Write the text that ReprPrint returns for a value.
 inline std::ostream& operator<<(std::ostream& out, const Any& value) {
   return out << ReprPrint(value);
 }

@@ -31,7 +31,7 @@ inline TVMFFIDefRegionKind NestedRegion(TVMFFIDefRegionKind current,
   return is_kept ? current : requested;
 }
 
-// Returns the definition region of an object's fields, where `region` is the region of the object.
+// Returns the definition region of the fields of an object whose own definition region is `region`.
 // A Simple region does not extend to the fields of the variables that it defines.
 inline TVMFFIDefRegionKind ContentRegion(TVMFFIDefRegionKind region, TVMFFISEqHashKind kind) {
   bool ends = kind == kTVMFFISEqHashKindFreeVar && region == kTVMFFIDefRegionKindSimple;

@@ -71,7 +71,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   // ImportModule; reading the reflected field "imports_" is always safe.
   const Array<Any>& imports() const { return imports_; }
 
-  // Internal operations on modules.  libtvm_ffi defines the functions.
+  // Internal operations on modules, defined in libtvm_ffi.
   struct InternalUnsafe;
 
   static constexpr int32_t _type_index = kTVMFFIModule;

@@ -18,8 +18,8 @@ inline constexpr const char* kNativeStackIsLowAttr = "__native_stack_is_low__";
 
 using FNativeStackIsLow = bool (*)() noexcept;
 
-// Used if the runtime has no function that checks the stack: returns false, so that the stack never
-// counts as low.
+// Returns false, so that the stack never counts as low.  Used if the runtime has no function that
+// checks the stack.
 inline bool NativeStackIsNeverLow() noexcept { return false; }
 
 TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {

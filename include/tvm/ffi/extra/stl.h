@@ -72,7 +72,8 @@ inline std::string StlSchema(const char* name, std::initializer_list<std::string
 template <typename Self, typename T>
 struct StlCopyTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static constexpr bool kViewIsNewObject = true;  // the call owns the new object: see OwnArgument
+  // An AnyView of a T refers to a new object; OwnArgument returns its owner.
+  static constexpr bool kViewIsNewObject = true;
   static void CopyToAnyView(const T& src, TVMFFIAny* result) { Self::MoveToAny(src, result); }
 
  protected:
@@ -121,7 +122,7 @@ struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return std::nullopt;
     detail::StlElements elements(src);
-    // Collect the elements in a vector first, because T may have no default constructor.
+    // Convert the elements into a vector first, because T may have no default constructor.
     std::vector<T> items;
     if (elements.size() != N || !detail::CastElements(elements, &items)) return std::nullopt;
     return Collect(&items, std::make_index_sequence<N>());

@@ -122,14 +122,16 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
  public:
   struct Entry {
     int32_t type_index;
-    bool takes_more;  // `function` takes the value and an additional argument of the engine
+    // `function` has two parameters: the value, and an additional argument of the engine.
+    bool takes_more;
     Function function;
   };
 
   // Appends a (type index, function) pair.  Fails: ValueError if the function is null.
   void Add(int32_t type_index, Function function, bool takes_more) {
     if (function == nullptr) {
-      ThrowError("ValueError", "callback " + std::to_string(entries_.size()) + " is None");
+      ThrowError("ValueError", "expected a function as callback " +
+                                   std::to_string(entries_.size()) + ", got None");
     }
     entries_.push_back(Entry{type_index, takes_more, std::move(function)});
   }

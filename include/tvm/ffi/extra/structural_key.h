@@ -29,7 +29,7 @@ static_assert(sizeof(StructuralKeyObj) == 48,
 // A key that is hashed by StructuralHash and compared by StructuralEqual.
 class StructuralKey : public ObjectRef {
  public:
-  // Fails: with the errors of StructuralHash::Hash.
+  // Computes the structural hash of `key`.  Fails: with the errors of StructuralHash::Hash.
   explicit StructuralKey(Any key)
       : ObjectRef(ObjectPtr<Object>(make_object<StructuralKeyObj>(std::move(key)))) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StructuralKey, ObjectRef, StructuralKeyObj);

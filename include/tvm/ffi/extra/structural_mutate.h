@@ -25,8 +25,9 @@ namespace ffi {
 // table owns its keys, the variables, so that no other object is allocated at the address of a key.
 class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
  public:
-  // Types of the states: additional arguments that an engine passes to callbacks after the value.
-  // A derived class can define its own StateTupleType together with StateTuple().
+  // Types of the states, which are additional arguments that an engine passes to its callbacks
+  // after the value.  This class has no states.  A derived class with states defines StateTupleType
+  // and StateTuple() again.
   using StateTupleType = std::tuple<>;
 
   explicit StructuralMapEngineBase(const StructuralMutatorVTable* vtable)
@@ -46,7 +47,7 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
       return Any();
     });
   }
-  // Adds a node to the error context of a failed outcome; does nothing for other outcomes.
+  // If the outcome is an error, adds a node to the context of the error; otherwise does nothing.
   static void UpdateVisitErrorContext(const Expected<Any>& outcome, AnyView node) noexcept {
     if (outcome.is_err()) detail::RecordFailedNode(outcome.error(), node);
   }

@@ -42,7 +42,8 @@ struct StructuralMutatorVTable {
 using FStructuralMutate =
     reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>;
 
-// Base class of mutators; a derived class defines a vtable.  Threads: one at a time.
+// Base class of mutators; a derived class defines a vtable.  Threads: only one thread at a time may
+// use a mutator.
 class StructuralMutatorObj : public Object {
  public:
   using MutatorObjType = StructuralMutatorObj;
@@ -290,7 +291,8 @@ MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, S
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> intermediate = std::move(outcome).value();
   if (intermediate.UnchangedOrSameAs(value)) {
-    intermediate = Unchanged();  // keep one reference: no copy in `second`
+    // Drop the second reference to the value, so that `second` need not copy.
+    intermediate = Unchanged();
     return second(value, mode);
   }
   Any changed = std::move(intermediate).ValueUnchecked();

@@ -62,12 +62,14 @@ struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
 
-// Base class of visitors; a derived class defines a vtable.  Threads: one at a time.
+// Base class of visitors; a derived class defines a vtable.  Threads: only one thread at a time may
+// use a visitor.
 class StructuralVisitorObj : public Object {
  public:
   using VisitorObjType = StructuralVisitorObj;
-  // Types of the states: additional arguments that an engine passes to callbacks after the value.
-  // A derived class can define its own StateTupleType together with StateTuple().
+  // Types of the states, which are additional arguments that an engine passes to its callbacks
+  // after the value.  This class has no states.  A derived class with states defines StateTupleType
+  // and StateTuple() again.
   using StateTupleType = std::tuple<>;
 
   // Visit a value with this visitor's vtable.
@@ -114,8 +116,8 @@ class StructuralVisitor : public ObjectRef {
 };
 
 namespace type_attr {
-// Hook (a function that a type registers) that visits a value by calling visitor->VisitExpected for
-// the children of the value.
+// Hook (a function that a type registers) that visits the children of a value: the hook calls
+// visitor->VisitExpected for each child.
 inline constexpr reflection::AttrKey<FStructuralVisit> kStructuralVisit{"__s_visit__"};
 }  // namespace type_attr
 

@@ -18,8 +18,10 @@ namespace ffi {
 // Object to which a VisitErrorContext refers.
 class VisitErrorContextObj : public Object {
  public:
-  List<ObjectRef> reverse_visit_pattern;   // from the object that failed to the root
-  Optional<ObjectRef> prev_error_context;  // the error's previous extra_context
+  // Objects of the visit, from the object that failed to the root.
+  List<ObjectRef> reverse_visit_pattern;
+  // The extra_context of the error before this context was added.
+  Optional<ObjectRef> prev_error_context;
 
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.VisitErrorContext", VisitErrorContextObj, Object);
@@ -98,7 +100,7 @@ TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcep
   }
 }
 
-// Left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
+// Class of the left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
 struct TVM_FFI_HIDDEN VisitErrorThrower {
   const char* kind;
   const TVMFFIByteArray* backtrace;

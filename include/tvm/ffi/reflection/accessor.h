@@ -75,7 +75,8 @@ struct Members {
 
   Members(const Info* const* infos, const int32_t* num_infos)
       : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
-    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // possibly longer than the count
+    // The array may contain more members than `count`, because it was read later.
+    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);
   }
   // Returns the field or method of this name; nullptr if there is none.
   const Info* Find(std::string_view name) const {

@@ -41,7 +41,9 @@ inline constexpr bool is_hook_argument_v =
     (std::is_trivially_copyable_v<Arg> && std::is_standard_layout_v<Arg>);
 
 TVM_FFI_FAILURE_ inline Error PackedHookMismatch() {
-  return Error("TypeError", "the result of a hook is not of the declared type", std::string());
+  return Error("TypeError",
+               "a hook function returned a value that is not of its declared result type",
+               std::string());
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNullHook() {
@@ -222,8 +224,8 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // Borrows the function instead of moving it, because a NativeFunctionView cannot own the
-  // function.
+  // Borrow the function instead of moving it out of the value, because a NativeFunctionView cannot
+  // own a function.
   static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 

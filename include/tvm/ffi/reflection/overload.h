@@ -36,7 +36,8 @@ class OverloadBase : public Object {
   const Signature* signature = nullptr;
 };
 
-// Converts one argument of a call and stores the result for the call of the overload.
+// Load converts one argument of a call to the parameter type T and stores the converted value; Take
+// moves the stored value out for the call of the overload.
 template <typename T>
 class OverloadArgument {
  public:
@@ -247,7 +248,8 @@ class OverloadObjectDef : private ObjectDef<Class> {
   struct Entry {
     std::string name;
     Function function;
-    detail::OverloadedFunction* overloads;  // borrowed: points to the overloads inside `function`
+    // Borrowed pointer to the overloads, which `function` owns.
+    detail::OverloadedFunction* overloads;
   };
 
   template <typename F, typename... Extra>

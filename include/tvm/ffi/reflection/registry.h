@@ -49,8 +49,8 @@ class GlobalDef {
   }
 };
 
-// Create an attribute column, so that lookups of the column succeed before a type has this
-// attribute.
+// Create an attribute column (the values of one attribute for all types) without values.
+// TVMFFIGetTypeAttrColumn then returns the column even if no type has the attribute yet.
 inline void EnsureTypeAttrColumn(std::string_view name) {
   TVMFFIByteArray bytes{name.data(), name.size()};
   TVMFFIAny none;
@@ -213,7 +213,8 @@ class ObjectDef {
   }
 
   int32_t type_index_;
-  bool has_init_ = false;  // a constructor is registered, or init(false) disables the automatic one
+  // True if a constructor is registered, or init(false) disables the automatic constructor.
+  bool has_init_ = false;
 
  private:
   template <typename Extra>

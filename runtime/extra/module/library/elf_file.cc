@@ -180,8 +180,8 @@ bool ElfFile::FindInFile(size_t address, size_t* offset) const {
 
 size_t ElfFile::NumUndefinedSymbols() const {
   size_t offset = 0;
-  uint32_t gnu[2] = {};   // GNU hash table: number of buckets, index of the first defined symbol
-  uint32_t sysv[2] = {};  // SysV hash table: number of buckets, number of symbols
+  uint32_t gnu[2] = {};   // GNU hash table header: number of buckets, first defined symbol
+  uint32_t sysv[2] = {};  // SysV hash table header: number of buckets, number of symbols
   // Ignore an index of 1: linkers write it into the GNU hash table of a library that defines no
   // symbols.
   if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {

@@ -50,8 +50,8 @@ class FileReader {
     return ReadFromPages(offset, out, sizeof(T));
   }
 
-  // Same as Read, but does not load a page into the cache.  For an offset that has no other reads
-  // near it.
+  // Same as Read, but does not load a page into the cache.  Use it for an offset that is far from
+  // the offsets of all other reads.
   template <typename T>
   bool ReadUncached(size_t offset, T* out) {
     if (HasPage(offset / Page::kSize * Page::kSize)) return Read(offset, out);
@@ -99,11 +99,11 @@ struct DynamicSection {
   bool is_in_file = false;     // true if the section is inside the file's part of a segment
   bool is_terminated = false;  // true if the section ends with DT_NULL
 
-  size_t symbol_table = 0;       // virtual address from DT_SYMTAB
-  size_t string_table = 0;       // virtual address from DT_STRTAB
-  size_t string_table_size = 0;  // size in bytes from DT_STRSZ
-  size_t gnu_hash_table = 0;     // virtual address from DT_GNU_HASH
-  size_t hash_table = 0;         // virtual address from DT_HASH
+  size_t symbol_table = 0;       // virtual address of the symbol table, from DT_SYMTAB
+  size_t string_table = 0;       // virtual address of the string table, from DT_STRTAB
+  size_t string_table_size = 0;  // size of the string table in bytes, from DT_STRSZ
+  size_t gnu_hash_table = 0;     // virtual address of the GNU hash table, from DT_GNU_HASH
+  size_t hash_table = 0;         // virtual address of the SysV hash table, from DT_HASH
 };
 
 class ElfFile {

@@ -34,8 +34,8 @@ std::string HeaderDefect(const ElfFile& elf) {
   return "";
 }
 
-// Returns the end of a range of bytes.  Returns SIZE_MAX if offset + size overflows, because no
-// file contains such a range.
+// Returns the end of a range of bytes in the file, offset + size.  Returns SIZE_MAX if offset +
+// size overflows, because no file contains such a range.
 size_t EndOf(size_t offset, size_t size) {
   size_t end = 0;
   return __builtin_add_overflow(offset, size, &end) ? SIZE_MAX : end;

@@ -103,7 +103,7 @@ class Decoder {
   void TakeRows() {
     size_t begin = reader_.Position();
     size_t count = reader_.TakeCount("the number of row pointers", kWord);
-    if (count < 2) reader_.Fail(begin, "there is no module");
+    if (count < 2) reader_.Fail(begin, "expected at least one module, got none");
     result_.entries.resize(count - 1);
     uint64_t previous = TakeRow(0, 0);
     if (previous != 0) reader_.Fail(reader_.Position() - kWord, "the first row pointer is not 0");

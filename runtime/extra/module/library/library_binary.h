@@ -27,7 +27,7 @@ struct LibraryBinary {
     size_t end_import;         // index in `imports` after the module's last import
     bool IsLibrary() const { return kind == "_lib"; }
   };
-  std::vector<Entry> entries;  // one element per module; at least one
+  std::vector<Entry> entries;  // the modules; at least one
   // Imported modules, as indices in `entries`; the imports have no cycle.
   std::vector<size_t> imports;
   // Indices of all `entries`; importers are before their imports.

@@ -58,8 +58,8 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
   ~LibraryModuleObj() {
-    // Clear the context slot only if it points at this module: it may already point at a later
-    // module over the same library.
+    // Clear the context slot only if the slot points at this module, because the slot may already
+    // point at a later module over the same library.
     void* self = Address();
     if (context_slot_ != nullptr) {
       __atomic_compare_exchange_n(context_slot_, &self, nullptr, false, __ATOMIC_ACQ_REL,
@@ -130,11 +130,12 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     return {module, module};
   }
   std::string name = shared->Name();
-  // Fail before the stack overflows: the loader of an embedded module may load libraries, and would
-  // recurse without end if it loaded this library again.
+  // Fail before the stack overflows.  The loader of an embedded module may load libraries, and the
+  // recursion would not end if the loader loaded this library again.
   if (NativeStackRoom() == StackRoom::kLow) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
-                                << ": too many libraries load one another";
+    TVM_FFI_THROW(RuntimeError)
+        << "Failed to load " << name
+        << ": the libraries that load one another are nested too deep for the stack";
   }
   LibraryBinary binary =
       DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);

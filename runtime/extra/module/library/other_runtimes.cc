@@ -13,7 +13,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The SONAME of the runtime.  Clients are linked to it, so every copy of the runtime has it.
+// The SONAME of the runtime.  Every copy of the runtime has this SONAME, because clients are linked
+// to it.
 constexpr const char* kSoname = "libtvm_ffi.so";
 
 // State of the scan of the loader's list of libraries.  The loader appends new libraries to the
@@ -57,7 +58,7 @@ bool HasRuntimeSoname(const dl_phdr_info& library) {
     if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
   }
   if (strings == 0 || name == 0) return false;
-  // Some loaders do not replace the offset by an address.
+  // Some loaders leave an offset in the entry and do not replace it by an address.
   if (strings < library.dlpi_addr) strings += library.dlpi_addr;
   return std::strcmp(reinterpret_cast<const char*>(strings + name), kSoname) == 0;
 }
@@ -71,8 +72,8 @@ bool IsNew(ScanState* seen, uintptr_t address) {
   return true;
 }
 
-// Examines one library of the loader's list.  Does not print the warning itself, because it runs
-// under the loader's lock.
+// Examines one library of the loader's list.  The function does not print the warning, because the
+// function runs under the loader's lock.
 int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto* search = static_cast<Search*>(data);
   ScanState* seen = search->state;

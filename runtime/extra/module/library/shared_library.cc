@@ -53,7 +53,8 @@ class SharedLibrary final : public Library {
   std::string path_;
 };
 
-// Returns a symbol in the form for messages.  A mangled C++ name is shown after its demangled form.
+// Returns the form of a symbol for error messages.  A mangled C++ name is shown after its demangled
+// form.
 std::string DisplayName(const std::string& symbol) {
   int status = 0;
   char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
@@ -107,8 +108,8 @@ std::string LoaderMessage() {
 void* Open(const std::string& path) {
   // Reject a path with NUL, because open() would stop at the NUL and open another file.
   if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
-  // The file is not checked if its name has no slash: the loader searches its path for such a name,
-  // so the file is not known here.
+  // A file whose name has no slash is not checked, because the loader searches its path for such a
+  // name, so the path of the file is unknown here.
   LibraryCheck check;
   if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);

@@ -17,7 +17,8 @@ cdef class ArgumentBinder:
     cdef tuple names       # parameter names, interned
     cdef tuple defaults    # default values; NO_DEFAULT: the argument is required
     cdef tuple converters  # None (no conversion), float, str or a container converter
-    cdef bytes directions  # whether the function reads or writes the argument: index in DIRECTIONS
+    # Direction of each argument (read, written or both): an index in DIRECTIONS.
+    cdef bytes directions
     cdef dict indices      # name -> index of the parameters that accept keyword arguments
     cdef int num_params    # number of parameters without the variadic one
     cdef int exact_count   # num_params if all parameters accept positional arguments, else -1
@@ -25,7 +26,7 @@ cdef class ArgumentBinder:
     cdef int num_positional_only  # number of parameters that accept only positional arguments
     cdef int num_conversions      # number of parameters with a converter
     cdef Conversion* conversions  # owned array of num_conversions elements
-    cdef bint is_variadic         # the function accepts any number of further arguments
+    cdef bint is_variadic         # True if the last parameter is variadic
 
     cdef int _add_conversion(self, int index, object converter) except -1
 

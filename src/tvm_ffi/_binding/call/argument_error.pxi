@@ -20,13 +20,13 @@ cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept:
     try:
-        check(-2)  # raises the exception that is set
+        check(-2)  # raises the Python exception that is already set
     except BaseException as error:
         traceback = without_binding_frames(traceback_of(error))
         try:
             explained = _add_argument_context(
                 error, _display_name(function), position, num_args, names, declared_name)
-        except BaseException:  # reading `function.__name__` may raise, too
+        except BaseException:  # reading `function.__name__` may raise another exception
             explained = error
         # Exceptions that are frozen dataclasses refuse `explained.__traceback__ = traceback`.
         PyException_SetTraceback(explained, traceback)
@@ -94,7 +94,7 @@ def add_error_context(error, str where not None, str note not None):
     """
     try:
         return _error_about(error, where, note)
-    except BaseException:  # `__str__` or `add_note` of the error may raise
+    except BaseException:  # `__str__` or `add_note` of the error may raise another exception
         return error
 
 
@@ -106,7 +106,7 @@ cdef object _error_about(object error, str where, str note):
             explained.__suppress_context__ = error.__suppress_context__
             PyException_SetContext(
                 <PyObject*>explained, PyException_GetContext(<PyObject*>error))
-            vars(explained).update(vars(error))  # copies `__notes__`, too
+            vars(explained).update(vars(error))  # also copies the notes in `__notes__`
             return explained
     add_note(error, note)
     return error
@@ -127,7 +127,7 @@ cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexce
     try:
         arguments = [<object>values[i] for i in range(num_args)]
         _name_opaque(<object>exception, arguments)
-    except BaseException:  # `__str__` of the error or the `__name__` of a class may raise
+    except BaseException:  # reading the message or the name of a class may raise another exception
         pass
     PyErr_Restore(cls, exception, traceback)
 

@@ -27,8 +27,10 @@ cdef class BoundCall:
     cdef tuple values          # the Python arguments, in the order of the parameters
     cdef abi.TVMFFIAny* args   # the packed arguments; owned
     cdef int32_t num_args      # number of packed arguments
-    cdef CallState state       # stream and exchange API that the arguments selected
-    cdef int32_t stream_index  # index of the argument that selected the stream; unused without one
+    # The stream and the exchange API that packing the arguments has selected.
+    cdef CallState state
+    # Index of the argument that selected the stream; unused if there is no stream.
+    cdef int32_t stream_index
 
     def __cinit__(self):
         self.vectorcall = _call
@@ -36,7 +38,7 @@ cdef class BoundCall:
 
     cdef int _bind(self, Function function, tuple args, dict kwargs) except -1:
         cdef int32_t i
-        handle_of(function)  # ValueError for an empty function
+        handle_of(function)  # raises ValueError if the function is empty
         self.function = function
         self.values = arguments_in_order(function, args, kwargs)
         self.args = <abi.TVMFFIAny*>PyMem_Calloc(len(self.values) + 1, sizeof(abi.TVMFFIAny))

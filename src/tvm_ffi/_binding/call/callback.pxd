@@ -13,9 +13,9 @@ from tvm_ffi._binding cimport abi
 cdef int new_callback(
     object function, object tensor_class, const abi.DLPackExchangeAPI* exchange_api,
     abi.TVMFFIObjectHandle* out) except -1
-# Return the Python callable of a callback, borrowed; NULL if `function` is NULL or not a callback.
+# Return the borrowed Python callable of a callback; NULL if `function` is NULL or not a callback.
 cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept
-# Return the `tensor_class` of a callback (see `new_callback`), borrowed; NULL if it has none.
+# Return the borrowed `tensor_class` of a callback (see `new_callback`); NULL if there is none.
 cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept
 # Same as `callable_of` and `tensor_class_of`, but return a new reference instead of a borrowed one,
 # and None instead of NULL.

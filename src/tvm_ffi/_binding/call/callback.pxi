@@ -76,7 +76,7 @@ cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
 
 
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
-    """Return a new reference to the Python value of a borrowed native argument.
+    """Convert a borrowed native argument to a Python value and return a new reference.
 
     Tensors are created with the exchange API of `state`; if `state` is NULL, as `Tensor`.
     """
@@ -98,7 +98,7 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
 
 
 cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
-    """Clear the `BorrowedTensor` arguments after the call: Python code may have stored them.
+    """Empty the `BorrowedTensor` arguments after a call; Python code may have stored them.
 
     Return True if Python arrays that share their memory are still alive.
     """
@@ -122,8 +122,8 @@ cdef object _outliving_view_message(PyObject** values, int32_t count, bint colle
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (
-                f"argument #{i} of the callback was borrowed for the call, but an array over its "
-                "memory outlives it; copy the data to keep or return it")
+                f"the memory of argument #{i} of the callback is borrowed for the call, but an "
+                "array over this memory outlives the call; copy the data to keep or return it")
     return None
 
 
@@ -147,7 +147,7 @@ cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
 
 
 cdef int _fail_outliving_view(abi.TVMFFIAny* result, str message) except -1:
-    """Release the result of a callback and raise BufferError: an array outlives the call."""
+    """Release the result of a callback and raise BufferError, as an array outlives the call."""
     if result.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(result.v_obj)
     result.type_index = abi.kTVMFFINone

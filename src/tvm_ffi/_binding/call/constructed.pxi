@@ -19,7 +19,8 @@ _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
     cdef PyObject* wrapper
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # unpacking may return a str or an int
+    # Such a value may become a str or an int, not a wrapper.
+    if result.type_index < abi.kTVMFFIDynObjectBegin:
         wrapper = _unpack_owned(result, state)
         return NULL if wrapper == NULL else move_handle(wrapper, <PyObject*>target)
     if _replace_handle(target, result.v_obj) != 0:
@@ -33,7 +34,7 @@ cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
     Py_DECREF(wrapper)
     if not isinstance(wrapper, CObject):
         set_exception(TypeError(
-            f"constructor must return an object, got {type(wrapper).__name__}"))
+            f"a constructor function must return a native object, got {type(wrapper).__name__}"))
         return NULL
     if wrapper is not <object>target and _move_reference(<CObject>target, <CObject>wrapper) != 0:
         return NULL

@@ -151,7 +151,7 @@ def reduce_subclass(function: Function) -> Any:
 
 
 def _find_global_name(function: Function) -> str | None:
-    """Return a name under which the function is registered globally; None if there is none.
+    """Return a global name under which the function is registered; None if it is not registered.
 
     Compares the function with all registered functions.
     """

@@ -21,9 +21,10 @@ cdef class Function(CObject):
     # signature was not looked up yet; _call_with_binder if the function has a signature; otherwise
     # call_by_position.
     cdef Vectorcall entry
-    cdef bint releases_gil          # calls release the GIL
-    cdef bint release_gil_assigned  # Python code assigned `release_gil`: keep its value
-    cdef bint is_resolved           # the signature was looked up
+    cdef bint releases_gil          # True if calls release the GIL
+    # True if Python code assigned `release_gil`, which the binding then keeps.
+    cdef bint release_gil_assigned
+    cdef bint is_resolved           # True after the signature was looked up
     # The argument binder of the signature; None if there is none.  `origin` keeps replaced binders
     # alive, because calls on other threads may still use the binders.
     cdef ArgumentBinder binder
@@ -33,8 +34,9 @@ cdef class Function(CObject):
 
 
 cdef class Method(Function):
-    # The first class of receivers that `_call_method` can pack as their handle only; None before a
-    # call with such a receiver.  Calls with a receiver of this class have a fast path.
+    # Class of the first receiver (object whose method is called) that `_call_method` packed as only
+    # a handle; None before such a call.  Later calls with a receiver of this class have a fast
+    # path.
     cdef object receiver_class
 
 cdef extern from *:

@@ -49,7 +49,7 @@ from tvm_ffi._binding.object import register_class
 
 cdef enum:
     MAX_STACK_ARGS = 8   # maximum number of arguments that `call_by_position` packs on the stack
-    MAX_MANY_ARGS = 32   # the same for `_call_with_many_args`; larger arrays are on the heap
+    MAX_MANY_ARGS = 32   # maximum number for `_call_with_many_args`; larger arrays are on the heap
 
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
@@ -135,7 +135,7 @@ cdef inline int _invoke(
     cdef abi.TVMFFISafeCallType safe_call = abi.TVMFFIFunctionGetCellPtr(handle).safe_call
     cdef PyThreadState* thread
     cdef int code
-    if names != NULL:  # _call_slow passes keywords to Python callables only
+    if names != NULL:  # only calls of Python callables have keywords here
         return enter_callback(handle, args, num_args, result, names)
     if not load_flag(&function.releases_gil):
         if GIL_IS_OPTIONAL:
@@ -203,7 +203,7 @@ cdef inline PyObject* _call_with_buffers(
                 code = check_restriction(function, handle, i, num_args, &state, target != NULL)
             else:
                 state.restriction = ArgumentRestriction.NONE
-                if borrowings == NULL:  # a later argument may be the same wrapper
+                if borrowings == NULL:  # a later argument may borrow from the same wrapper
                     borrowings = begin_borrowing(&borrowing, values, num_args)
                     keep_for_borrowers(<CObject>state.moved)
         if code != 0:
@@ -378,7 +378,7 @@ cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
     cdef const Packer* packer = find_packer(_packers, cls)
     if packer != NULL and packer.pack == <PackFunction>pack_handle:
         Py_INCREF(<object>cls)
-        if not set_receiver_class(method, cls):  # another thread has stored a class
+        if not set_receiver_class(method, cls):  # another thread has stored a class already
             Py_DECREF(<object>cls)
 
 
@@ -386,7 +386,7 @@ cdef PyObject* _call_slow(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     PyObject* target,
 ) noexcept:
-    """Execute the calls that `call_by_position` does not: keyword arguments, or many arguments.
+    """Execute calls that `call_by_position` does not support: with keywords, or many arguments.
 
     Callbacks pass keyword arguments on to their Python callable, and Python binds them.  Native
     functions accept keyword arguments only if they have a signature.  Sets an exception if the call
@@ -450,7 +450,8 @@ cdef PyObject* _call_on_heap(
 
 
 cdef void _set_empty_error() noexcept:
-    set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+    set_exception(ValueError(
+        "Function is empty: its native object was never set, or was moved to another owner"))
 
 
 cdef void _set_keyword_error(Function function, PyObject* keyword) noexcept:
@@ -463,7 +464,7 @@ cdef void _set_keyword_error(Function function, PyObject* keyword) noexcept:
 # ---- class Function ------------------------------------------------------------------------
 
 @cython.binding(False)
-@cython.trashcan(True)  # a chain of functions in attributes may be long
+@cython.trashcan(True)  # attributes of functions may form a long chain of functions
 cdef class Function(CObject):
     """A function that any language can call.
 
@@ -598,11 +599,11 @@ cdef class Function(CObject):
             return "Function(chandle=None)"
         try:
             return hooks.load_description().repr_of(self)
-        except Exception:  # reading the name or the metadata may raise
+        except Exception:  # reading the name or the metadata may raise an exception
             return "ffi.Function"
 
     def __reduce__(self):
-        handle_of(self)  # ValueError for an empty function
+        handle_of(self)  # raises ValueError if the function is empty
         description = hooks.load_description()
         if type(self) not in (Function, Method):
             return description.reduce_subclass(self)

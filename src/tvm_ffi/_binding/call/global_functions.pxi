@@ -94,7 +94,7 @@ def set_global_func(
     cdef str function_name = plain_str(name, "name of a function")
     cdef bytes text = function_name.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
-    cdef bytes doc_text = doc.encode("utf-8")  # may raise, so it precedes the registration
+    cdef bytes doc_text = doc.encode("utf-8")  # may raise, so it is before the registration
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))

@@ -35,7 +35,8 @@ cdef class ModuleOrigin(NativeReference):
 
     cdef abi.TVMFFIObject* module  # owned weak reference to the module
     cdef readonly str name
-    cdef readonly bint query_imports  # the lookup included modules that `module` imports
+    # True if the lookup also searched the modules that `module` imports.
+    cdef readonly bint query_imports
     # Threads: the following fields need `_wrapper_lock`.
     cdef object binder  # the cached ArgumentBinder; False: no signature; None: not looked up
     cdef list binders   # free-threaded Python: all cached binders so far; calls may be reading them
@@ -49,7 +50,7 @@ cdef class ModuleOrigin(NativeReference):
         return self
 
     def doc(self):
-        """Return the documentation of the function in its library; None if it has none."""
+        """Return the documentation of the function that the library contains, or None."""
         return self._query("ffi.ModuleGetFunctionDoc")
 
     def library(self):
@@ -109,7 +110,7 @@ cdef class ModuleOrigin(NativeReference):
             return self.binder
 
     def metadata(self):
-        """Return the JSON text of the function's metadata in its library; None if it has none."""
+        """Return the metadata that the library contains for the function, as JSON text, or None."""
         return self._query("ffi.ModuleGetFunctionMetadata")
 
     cdef object _query(self, str function_name):
@@ -126,7 +127,7 @@ cdef class ModuleOrigin(NativeReference):
         return type(module).get_function, (module, self.name, self.query_imports)
 
 
-@cython.binding(False)  # torch.compile can replace built-in functions
+@cython.binding(False)  # torch.compile can replace built-in functions by other functions
 def function_of_module(CObject module not None, name, bint query_imports):
     """Return the function of this name in the module; None if there is none.
 

@@ -27,7 +27,7 @@ def signature_of_callable(function: Callable[..., Any]) -> Signature | None:
     """Return the signature of a Python callable; None if `inspect.signature` fails."""
     try:
         return inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions, invalid `__signature__`
+    except (TypeError, ValueError):  # raised for some built-in functions and invalid signatures
         return None
 
 

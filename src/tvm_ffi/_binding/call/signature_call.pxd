@@ -3,7 +3,7 @@
 
 # Calls of functions that have a signature: lookup of the signature, and the signature version.
 
-# Store the origin of a function, so that its next call looks up the signature.
+# Store the origin of a function (where it was found), so that its next call looks up the signature.
 cdef int set_origin(Function function, object origin) except -1
 # Return the signature version: the number of times that signatures were replaced in this process.
 # To cache a value that is derived from a signature, read the version, then the signature, and store

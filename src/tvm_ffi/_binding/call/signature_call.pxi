@@ -35,7 +35,7 @@ cdef enum:
     TO_FLOAT, TO_TEXT, TO_CONTAINER  # values of `Conversion.kind`
 
 cdef enum:
-    MAX_COMPARED = 16  # number of names to compare with a keyword before the dict is used
+    MAX_COMPARED = 16  # maximum number of parameter names to compare before a dict lookup
 
 # Marks a required parameter in `ArgumentBinder.defaults`.
 NO_DEFAULT = object()
@@ -281,7 +281,7 @@ cdef Py_ssize_t _signature_version = 0
 
 
 def declared_signature(Function function not None):
-    """Return the declared signature of a function; None if it has none."""
+    """Return the declared signature of a function; None if there is no declared signature."""
     binder = hooks.signature_lookup(function, origin_of(function))
     return None if binder is None else binder.signature
 
@@ -315,12 +315,12 @@ cdef int resolve_signature(Function function) noexcept:
         while True:
             version = load_signature_version()
             binder = None
-            if callable_of(function.chandle) == NULL:  # for callbacks, Python binds the arguments
+            if callable_of(function.chandle) == NULL:  # a callback needs no binder
                 binder = hooks.signature_lookup(function, origin_of(function))
             is_non_blocking = binder is not None and binder.signature.non_blocking
             if _store_binder(function, binder, is_non_blocking, version):
                 return 0
-    except BaseException as error:  # such as MemoryError; the next call repeats the lookup
+    except BaseException as error:  # for example MemoryError; the next call repeats the lookup
         set_exception(error)
     return -1
 
@@ -332,7 +332,9 @@ cdef bint _store_binder(
 
     If another thread has stored its binder first, that binder stays, because calls may use it.
     """
-    cdef object _earlier = None  # released after the critical section, as this may run Python code
+    # The previous binder; releasing it may run Python code, so this happens after the critical
+    # section.
+    cdef object _earlier = None
     with cython.critical_section(_wrapper_lock):
         if _signature_version != version:
             return False

@@ -36,12 +36,13 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Return the result of `find_binder` for a wrapper that stores the binder.
+    """Return the argument binder of a wrapper, which stores it; None if there is no signature.
 
     `forget_binders` resets the wrapper when the signature is replaced.
     """
     if isinstance(origin, ModuleOrigin):
-        origin.add_wrapper(function)  # before the lookup: another thread may replace the signature
+        # Precedes the lookup: another thread may replace the signature.
+        origin.add_wrapper(function)
     return find_binder(function, origin)
 
 
@@ -70,7 +71,7 @@ def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
         return _metadata_of_global(function, origin)
     try:
         return origin.metadata()
-    except MemoryError:  # does not mean that the metadata are damaged
+    except MemoryError:  # a lack of memory, not damaged metadata
         raise
     except Exception as error:
         from tvm_ffi.signature._metadata import warn_damaged
@@ -87,7 +88,7 @@ def _metadata_of_global(function: Function, name: str) -> str | None:
     get_metadata: Any = find_global_func("ffi.GetGlobalFuncMetadata")
     try:
         text: str = get_metadata(name)
-    except RuntimeError:  # the name is not registered
+    except RuntimeError:  # no function has this global name
         return None
     return text if is_registered(function, name) else None
 

@@ -165,7 +165,7 @@ cdef int _pack_items(
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    cdef bint is_guarded = False  # True after enter_container; ints do not nest
+    cdef bint is_guarded = False  # True after enter_container was called, which ints do not need
     for i in range(count):
         if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for int, the most common type
             args[i].type_index = abi.kTVMFFIInt
@@ -195,7 +195,7 @@ cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
 cdef void _merge_state(CallState* outer, const CallState* inner) noexcept:
     if outer.exchange_api == NULL:
         outer.exchange_api = inner.exchange_api
-    _share_stream(outer, inner)  # `inner` started with the stream of `outer`
+    _share_stream(outer, inner)  # `inner` began with a copy of the stream of `outer`
 
 
 cdef int _build_sequence(

@@ -147,10 +147,11 @@ cdef class MappingIterator:
 
     cdef MappingBase mapping
     cdef int part
-    cdef uint64_t index        # index in the memory of the mapping of the slot with the next pair
-    cdef Py_ssize_t remaining  # number of pairs left; `__length_hint__` reads it without the guard
-    cdef uint64_t size         # number of pairs when the iteration began
-    cdef char* data            # address of the pairs when the iteration began
+    cdef uint64_t index        # index of the slot that contains the next pair
+    # Number of pairs not visited yet; `__length_hint__` reads it without the guard.
+    cdef Py_ssize_t remaining
+    cdef uint64_t size         # number of pairs in the mapping when the iteration began
+    cdef char* data            # address of the array of pairs when the iteration began
 
     def __cinit__(self, MappingBase mapping not None, int part):
         cdef abi.TVMFFIObjectHandle handle = handle_of(mapping)

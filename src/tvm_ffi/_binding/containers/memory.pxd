@@ -20,7 +20,7 @@ ctypedef struct MapCell:
     # Number of slots for pairs; bit 63 is set for the array of a small container.
     uint64_t slots
     void* data_deleter
-    # Shift of the hash function; valid only for a hash table, as `first` and `last`.
+    # Shift of the hash function.  Like `first` and `last`, the shift is valid only in a hash table.
     uint64_t fib_shift
     uint64_t first      # index of the slot with the first entry in insertion order
     uint64_t last       # index of the slot with the last entry in insertion order

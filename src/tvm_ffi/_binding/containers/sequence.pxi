@@ -378,7 +378,7 @@ cdef class _SequenceIterator:
 
     cdef SequenceBase sequence
     cdef int64_t position
-    # Set when the iterator first reaches the end; never reset, even if the sequence grows.
+    # True after the iterator has reached the end once; stays True even if the sequence grows.
     cdef bint is_at_end
 
     def __cinit__(self, SequenceBase sequence not None):

@@ -41,7 +41,8 @@ class Shape(tuple, PyNativeObject):
                 return tuple.__new__(cls, _integers(extents))
             long_and_overflow(extents[i], &overflow)
             if overflow != 0:
-                raise ValueError(f"Shape extent {extents[i]} does not fit 64 bits")
+                raise ValueError(
+                    f"Shape extent {extents[i]} does not fit a signed integer of 64 bits")
         return tuple.__new__(cls, extents)
 
     @staticmethod
@@ -65,7 +66,7 @@ cdef list _integers(tuple extents):
         checked.append(int(extent.__index__()))
         long_and_overflow(checked[-1], &overflow)
         if overflow != 0:
-            raise ValueError(f"Shape extent {extent} does not fit 64 bits")
+            raise ValueError(f"Shape extent {extent} does not fit a signed integer of 64 bits")
     return checked
 
 

@@ -47,22 +47,25 @@ cdef extern from *:
 
 ctypedef struct ArgumentView:
     abi.TVMFFIObject header
-    # The content of the native object.  In a view of a string, the TVMFFIByteArray is at this
-    # offset, see bytes_of_view.
+    # Content of the native object.  It is this DLTensor in a view of a tensor, and a
+    # TVMFFIByteArray at the same offset in a view of a str or bytes; see bytes_of_view.
     abi.DLTensor tensor
-    PyObject* owner       # viewed array, str or bytes; borrowed until the call returns, or owned
-    bint owner_is_owned   # the view owns a reference to `owner`, because the callee keeps the view
-    bint is_read_only     # the memory of the tensor must not be written
+    PyObject* owner       # the array, str or bytes; borrowed until the call returns, or owned
+    bint owner_is_owned   # True if the view owns a reference to `owner`: the callee keeps the view
+    bint is_read_only     # True if the memory of the tensor must not be written
     const abi.DLPackExchangeAPI* exchange_api  # exchange API that read `owner`, or NULL
-    int64_t* heap_extents  # owned; shape, then strides; NULL for up to MAX_INLINE_NDIM dimensions
-    ArgumentView* next_free  # next view of the free list; undefined while the view is in use
-    int64_t inline_extents[2 * MAX_INLINE_NDIM]  # shape, then strides
+    # Owned array of extents, then strides; NULL if inline_extents is large enough.
+    int64_t* heap_extents
+    # Next unused view in the free list; undefined while this view is in use.
+    ArgumentView* next_free
+    int64_t inline_extents[2 * MAX_INLINE_NDIM]  # array of extents, then strides
 
 
 ctypedef struct ArgumentViewFreeList:
     ArgumentView* first  # the unused views, linked by next_free
     int size             # number of unused views, 0 to MAX_FREE_VIEWS
-    void (*deleter)(void* self, int flags) noexcept  # deleter of all views; identifies views
+    # Deleter of all views; every object with this deleter is a view.
+    void (*deleter)(void* self, int flags) noexcept
 
 
 # Return the free list of the process; it is never freed.

@@ -29,12 +29,13 @@ cdef enum:
 cdef enum ArgumentRestriction:
     NONE
     # The callee must not write the memory of the argument:
-    READ_ONLY_ARRAY     # read-only array: refused unless the function is known not to write it
-    IMMUTABLE_CLASS     # all arrays of the class are read-only: refused only by known writers
+    READ_ONLY_ARRAY     # the array is read-only: refused unless the callee is known not to write it
+    # The class has only read-only arrays: refused if the callee is known to write it.
+    IMMUTABLE_CLASS
     DECLARED_READ_ONLY  # `readonly(x)`: the caller declares that the function does not write it
     # A callback has borrowed the memory from its caller, so the callee must not keep it:
     BORROWED
-    BORROWED_READ_ONLY  # BORROWED, and passed as `readonly(x)`
+    BORROWED_READ_ONLY  # both restrictions: BORROWED, and passed as `readonly(x)`
     # ObjectRValueRef: the callee may take the reference of the wrapper `CallState.moved`.
     MOVED
 
@@ -50,7 +51,8 @@ ctypedef struct CallState:
     int32_t stream_device_type       # DLDeviceType of `stream`; 0 without a stream; or NO_CALL
     int32_t stream_device_id         # device id of `stream`
     void* stream                     # framework's current stream for the first tensor on a device
-    const abi.DLPackExchangeAPI* exchange_api  # creates result tensors; NULL: they are `Tensor`
+    # Exchange API that creates result tensors; NULL: results are `Tensor`.
+    const abi.DLPackExchangeAPI* exchange_api
     const Packer* recent_packer      # packer of an earlier argument, whose type is often repeated
     ArgumentRestriction restriction  # restriction of the last argument; callers reset it to NONE
     bint outlives_call               # the packed values outlive the call: refuse borrowed tensors
@@ -70,8 +72,8 @@ ctypedef int (*PackFunction)(
 
 ctypedef struct Packer:
     PyTypeObject* type    # Python type of the values, borrowed; NULL after the type was destroyed
-    PackFunction pack     # packs the values of the type
-    void* context         # data about the type for the pack function, or NULL
+    PackFunction pack     # function that packs the values of the type
+    void* context         # argument of the pack function with data about the type, or NULL
     bint owns_context     # `context` is allocated with malloc and freed with the packer
     Packer* next_retired  # next packer whose type was destroyed; NULL at the end of the list
 

@@ -25,9 +25,9 @@ from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 # that holds `_lock` must not run Python code, because that code could wait for the lock.
 
 cdef PackerTable* _table = NULL
-cdef size_t _num_used_slots = 0    # packers and tombstones in the table
+cdef size_t _num_used_slots = 0    # number of packers and tombstones in the table
 cdef size_t _num_live_packers = 0
-cdef Packer _tombstone             # in the slots of destroyed types
+cdef Packer _tombstone             # marks the slot of a destroyed type
 # List of the packers of destroyed types ("retired").  They are reused for other types but never
 # freed, because a running call or another thread may still read the type of a retired packer.
 cdef Packer* _retired = NULL
@@ -159,7 +159,8 @@ cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
         free(new_packer.context)
     new_packer.pack, new_packer.context = chosen.pack, chosen.context
     new_packer.owns_context = chosen.owns_context
-    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads compare the type first
+    # The last store, because other threads read the type first.
+    store_type(&new_packer.type, <PyTypeObject*>cls)
     return new_packer
 
 
@@ -216,7 +217,8 @@ cdef int add_rule(Precedence precedence, PackRule rule) except -1:
             f"add_rule: expected a precedence below {<int>Precedence.NUM_PRECEDENCES}, got "
             f"{<int>precedence}")
     if _rules[<int>precedence] != NULL:
-        raise RuntimeError(f"two conversion rules have the precedence {<int>precedence}")
+        raise RuntimeError(
+            f"add_rule: the precedence {<int>precedence} already has a conversion rule")
     _rules[<int>precedence] = rule
     return 0
 
@@ -230,7 +232,8 @@ cdef const Packer* _choose(object value) except NULL:
     for i in range(Precedence.NUM_PRECEDENCES):
         if _rules[i] != NULL and _rules[i](cls, value, &packer):
             return _add_packer(cls, &packer)
-    raise TypeError(f"cannot pass a value of type {cls.__module__}.{cls.__qualname__}")
+    raise TypeError(
+        f"cannot convert a value of type {cls.__module__}.{cls.__qualname__} to a native value")
 
 
 cdef const Packer* choose_packer(PyObject* value) noexcept:
@@ -241,7 +244,8 @@ cdef const Packer* choose_packer(PyObject* value) noexcept:
     try:
         packer = _choose(<object>value)
         if <PyObject*>cls != <PyObject*>Py_TYPE(value):
-            raise TypeError(f"the class of a value changed from {cls!r} while it was converted")
+            raise TypeError(
+                f"the class of a value changed from {cls!r} while the value was converted")
         return packer
     except BaseException as error:
         set_exception(error)
@@ -303,7 +307,8 @@ cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_bor
 
 cdef int refuse_to_keep() noexcept:
     set_exception(BufferError(
-        "cannot keep a tensor that is borrowed for this call; copy the data instead"))
+        "cannot store a tensor whose memory is borrowed until the call returns; store a copy of "
+        "the tensor instead"))
     return -1
 
 
@@ -341,7 +346,8 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
 
 # ---- unpackers by type index ----------------------------------------------------------------
 
-cdef UnpackFunction _unpackers[128]  # NULL: `unpack_object` wraps objects, refuses other values
+# NULL if an index has no unpacker: `unpack_object` then wraps objects and refuses other values.
+cdef UnpackFunction _unpackers[128]
 
 
 cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1:
@@ -355,7 +361,7 @@ cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state):
         return _unpackers[index](owned, state)
     if index >= abi.kTVMFFIStaticObjectBegin:
         return wrap_object(owned.v_obj)
-    raise ValueError(f"native function returned a value with the unknown type index {index}")
+    raise ValueError(f"a native function returned a value with the unknown type index {index}")
 
 
 if _rebuild(6) != 0:

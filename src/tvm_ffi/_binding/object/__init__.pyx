@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native objects in Python: wrappers, handles, conversion of errors, and the interpreter gate.
+"""Native objects in Python: wrapper classes, error conversion, and calls from native threads.
 
 All files of this folder form one extension module and share one namespace.  They are compiled in
 the order below, so the module-level statements of a file run after those of earlier files.

@@ -13,8 +13,10 @@ ctypedef void (*AttachState)(PyObject* wrapper) noexcept
 
 ctypedef struct CompiledClass:
     PyTypeObject* cls         # the compiled class, borrowed
-    int32_t type_index        # index of the type that methods can read, with derived types; 0: none
-    int32_t other_type_index  # index of a second such type; equal to type_index if there is none
+    # Type index of the objects that the methods can read, as well as objects of derived types; 0 if
+    # there are none.
+    int32_t type_index
+    int32_t other_type_index  # second type index; equal to type_index if there is only one
     DetachState detach        # NULL if wrappers of the class store no Python state
     AttachState attach        # NULL if native objects of the class store no Python state
 

@@ -59,7 +59,7 @@ cdef int declare_readable_types(
     ):
         if _tensor_class != NULL and _tensor_class != compiled:
             raise SystemError(
-                f"{cls.__name__}: expected a class with a C field, got the layout of CObject")
+                f"{cls.__name__}: expected a class with C fields in addition to those of CObject")
         _tensor_class = compiled
     return 0
 

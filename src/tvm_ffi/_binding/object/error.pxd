@@ -18,7 +18,8 @@ cdef int raise_from_native(int code) noexcept
 # Turn the Python exception that is set into the pending native error of this thread.  Always
 # returns -1.
 cdef int raise_to_native() noexcept
-# Set the current Python exception without the traceback entry that a raise statement adds.
+# Set `exception` as the current Python exception, without the traceback entry that a raise
+# statement adds.
 cdef void set_exception(object exception) noexcept
 # Add a note (PEP 678) to an exception.  Fails: silently, as in Python before 3.11.
 cdef void add_note(object exception, str note) noexcept

@@ -88,7 +88,7 @@ cdef void _update_backtrace(
         kept = error.cell.backtrace.size
     cdef char* grown = <char*>malloc(kept + text.size + 1)
     if grown == NULL:
-        return  # out of memory: keep the old backtrace
+        return  # no memory is available: keep the old backtrace
     memcpy(grown, error.cell.backtrace.data, kept)
     memcpy(grown + kept, text.data, text.size)
     grown[kept + text.size] = 0
@@ -175,7 +175,8 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
     error.num_carriers = 0
-    # Copy the cause and extra context of the native error from which the exception was made.
+    # Copy the cause and the extra context from the earlier native error of which the exception was
+    # made.
     if origin is not None and origin.chandle != NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)
@@ -332,7 +333,7 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     cdef object exception = error.exception
     if exception is not None:
         Py_XDECREF(_store_exception(handle_of(error), exception))
-    return handle_of(error)  # read again: releasing an exception may run any code
+    return handle_of(error)  # read the handle again: releasing an exception may run any code
 
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
@@ -395,7 +396,7 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
         PyErr_Clear()  # a class with __slots__ may refuse the attribute
     frames = frames_of_backtrace(backtrace)
     set_exception(exception)
-    for frame in frames:  # most recent call first; `add_frame` prepends
+    for frame in frames:  # the most recent call is first, and `add_frame` prepends
         add_frame(<PyObject*>frame)
     return 0
 
@@ -451,7 +452,7 @@ cdef int check(int code) except -1:
 
 @cython.binding(False)
 cdef class Error(CObject):
-    """A native error as a value.
+    """A native error as a Python value, which is not an exception.
 
     Parameters
     ----------
@@ -495,7 +496,7 @@ cdef class Error(CObject):
 
     @property
     def kind(self) -> str:
-        """Name of the error class."""
+        """Name of the error class, such as ``ValueError``."""
         return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).kind)
 
     @property

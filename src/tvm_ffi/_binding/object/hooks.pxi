@@ -10,4 +10,4 @@ cdef class Hooks:
 
 
 hooks = Hooks()
-globals()["hooks"] = hooks  # Python modules cannot see the C variable
+globals()["hooks"] = hooks  # a Python variable, because Python modules cannot read the C variable

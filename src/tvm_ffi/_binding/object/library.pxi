@@ -54,7 +54,7 @@ def _find_library_path() -> str:
     """Return the path of the libtvm_ffi that this binding is linked to."""
     cdef Dl_info info
     if dladdr(<const void*>abi.TVMFFIGetVersion, &info) == 0 or info.dli_fname == NULL:
-        raise ImportError("cannot find the path of libtvm_ffi: dladdr failed")
+        raise ImportError("cannot find the path of the library libtvm_ffi, because dladdr failed")
     return info.dli_fname.decode("utf-8", "surrogateescape")
 
 
@@ -71,9 +71,9 @@ def _refuse_another_implementation() -> None:
     name.data, name.size = text, len(text)
     if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
         raise ImportError(
-            f"{library_path} is in this process already and belongs to another implementation of "
-            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before the module "
-            "that loads it, or remove that implementation")
+            f"this process has already loaded the library {library_path} of another implementation "
+            "of the TVM FFI, and two implementations cannot be used in one process; import tvm_ffi "
+            "before the module that loads the other implementation, or uninstall the other one")
 
 
 def _make_symbols_global() -> None:

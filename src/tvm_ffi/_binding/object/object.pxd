@@ -65,7 +65,8 @@ cdef extern from * nogil:
 
 
 cdef class CObject:
-    cdef abi.TVMFFIObjectHandle chandle  # owned reference; NULL if never set or moved away
+    # Owned reference to the native object; NULL if the wrapper is empty.
+    cdef abi.TVMFFIObjectHandle chandle
     cdef object __weakref__
 
 

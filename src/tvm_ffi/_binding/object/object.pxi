@@ -46,8 +46,9 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # most elements shown in full; number of elements at each end if more
-    "layout": (6, 75),    # number of digits of tensor elements; number of characters per line
+    # Number of elements that `repr` shows in full; number at each end if there are more.
+    "limits": (1000, 3),
+    "layout": (6, 75),    # digits of each tensor element; characters per line
 }
 
 
@@ -96,7 +97,8 @@ cdef class CObject:
         """Move the object that ``fconstructor(*args)`` returns into this wrapper."""
         result = fconstructor(*args)
         if not isinstance(result, CObject):
-            raise TypeError(f"constructor must return an object, got {type(result).__name__}")
+            raise TypeError(
+                f"a constructor function must return a native object, got {type(result).__name__}")
         self.__move_handle_from__(result)
 
     def same_as(self, other) -> bool:
@@ -277,7 +279,7 @@ cdef class ObjectRValueRef:
     """
 
     def __cinit__(self, CObject obj not None):
-        self.obj = obj  # never changes: a call in progress may still take its handle
+        self.obj = obj  # never changes, because a call in progress may still move the object
 
 
 @cython.binding(False)
@@ -358,7 +360,8 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
             entry = _kept.setdefault(address, entry)  # a garbage collection may have added an entry
         if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
-            abi.TVMFFIObjectDecRef(handle)  # the last owner keeps the object already
+            # The last HandleOwner in the list already owns the object.
+            abi.TVMFFIObjectDecRef(handle)
             return
         entry.append(owner)
         owner.handle = handle
@@ -461,7 +464,9 @@ cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
     if obj is None:  # Cython accepts None for parameters of an extension type
         raise TypeError("expected a native object (CObject), got None")
     if obj.chandle == NULL:
-        raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
+        raise ValueError(
+            f"{type(obj).__name__} is empty: its native object was never set, or was moved to "
+            "another owner")
     return obj.chandle
 
 

@@ -67,7 +67,8 @@ cdef class NativeReference:
 
     cdef int refer_to(self, CObject obj) except -1:
         if self.target != NULL:
-            raise TypeError("NativeReference.__init__: the reference has a target already")
+            raise TypeError(
+                "NativeReference.__init__: the NativeReference already refers to a native object")
         self.target = weak_target(obj)
         return 0
 

@@ -75,7 +75,7 @@ cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nog
 
 
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept:
-    acquire_writes(object)  # before `_is_nonblocking`, which may read the object's content
+    acquire_writes(object)  # first, because `_is_nonblocking` may read the content of the object
     if not _releases_gil or _is_nonblocking(object):
         _destroy(object, count)
     else:
@@ -91,4 +91,4 @@ add_nonblocking_type(abi.kTVMFFIStr, _always)
 add_nonblocking_type(abi.kTVMFFIBytes, _always)
 add_nonblocking_type(abi.kTVMFFIShape, _always)
 add_nonblocking_type(abi.kTVMFFIBigInt, _always)
-add_nonblocking_type(abi.kTVMFFIOpaquePyObject, _always)  # its destructor needs the GIL
+add_nonblocking_type(abi.kTVMFFIOpaquePyObject, _always)  # the destructor needs the GIL

@@ -55,7 +55,8 @@ def set_module_state(StateOwner owner not None, state not None) -> None:
         If the state of this object has been set before.
     """
     if owner.module != NULL:
-        raise RuntimeError(f"set_module_state: {type(owner).__name__} has a module state already")
+        raise RuntimeError(
+            f"set_module_state: the {type(owner).__name__} object already has a module state")
     owner.module = weak_target(owner)
     owner.state = state
 

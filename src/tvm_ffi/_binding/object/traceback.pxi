@@ -75,7 +75,7 @@ cdef int _MAX_CACHED_BACKTRACES = 1024
 
 
 cdef object _new_code(bytes filename, bytes function, int line):
-    """Return a code object that only names a line in a traceback."""
+    """Return a code object without instructions, which names a source line in a traceback."""
     cdef PyObject* code = <PyObject*>PyCode_NewEmpty(filename, function, line)
     result = <object>code
     Py_XDECREF(code)

@@ -57,7 +57,7 @@ def read_interface(interface: Any) -> CudaArray:
         code, size_bytes = _element_type(interface["typestr"])
         strides = _strides_in_elements(interface.get("strides"), shape, size_bytes)
     except KeyError as error:
-        raise TypeError(f"__cuda_array_interface__ has no {error}") from None
+        raise TypeError(f"__cuda_array_interface__ has no entry {error}") from None
     stream = interface.get("stream")
     return CudaArray(
         int(address or 0), bool(is_read_only), code, 8 * size_bytes, shape, strides, stream
@@ -67,9 +67,12 @@ def read_interface(interface: Any) -> CudaArray:
 def _element_type(typestr: str) -> tuple[int, int]:
     order, kind, size = typestr[:1], typestr[1:2], typestr[2:]
     if kind not in _CODES or not size.isdigit() or int(size) > 16:
-        raise TypeError(f"elements of type {typestr!r} have no DLPack form")
+        raise TypeError(f"__cuda_array_interface__: DLPack has no dtype for typestr {typestr!r}")
     if order == _FOREIGN_ORDER:
-        raise TypeError(f"elements must be in native byte order, got {typestr!r}")
+        raise TypeError(
+            "__cuda_array_interface__: expected elements in native byte order, got typestr "
+            f"{typestr!r}"
+        )
     return _CODES[kind], int(size)
 
 
@@ -84,12 +87,15 @@ def _strides_in_elements(
             step *= max(extent, 1)
         return tuple(reversed(compact))
     if len(strides) != len(shape):
-        raise ValueError(f"expected {len(shape)} strides for shape {shape}, got {strides}")
+        raise ValueError(
+            f"__cuda_array_interface__: expected {len(shape)} strides for shape {shape}, "
+            f"got {strides}"
+        )
     for dim, stride in enumerate(strides):
         if stride % size_bytes != 0 and shape[dim] > 1:
             raise ValueError(
-                f"strides[{dim}] must be a multiple of the item size of {size_bytes} bytes, "
-                f"got {stride} bytes"
+                f"__cuda_array_interface__: strides[{dim}] must be a multiple of the item size of "
+                f"{size_bytes} bytes, got {stride} bytes"
             )
     return tuple(stride // size_bytes for stride in strides)
 

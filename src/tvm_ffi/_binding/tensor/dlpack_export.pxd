@@ -26,8 +26,8 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
 ctypedef struct ReadOnlyDeleters:
     void* tensor_deleter              # deleter of the runtime's read-only tensors
     void* view_deleter                # deleter of the runtime's views of read-only tensors
-    # Free list of argument views (tensors over arguments of a call); `deleter` is their deleter,
-    # and their flag `is_read_only` decides.
+    # Free list of argument views (tensors over arguments of a call).  A tensor whose deleter is
+    # `free_views.deleter` is read-only if its flag `is_read_only` is set.
     ArgumentViewFreeList* free_views
 
 # Return the address of the deleters of read-only tensors; the struct is in static memory.  Fails:

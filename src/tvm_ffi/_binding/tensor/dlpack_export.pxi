@@ -179,5 +179,6 @@ cdef int _check_device(abi.DLDevice device, object requested) except -1:
     if tuple(requested) != (<int>device.device_type, device.device_id):
         device_type, device_id = requested
         raise BufferError(
-            f"tensor is on {device_of(device)}, cannot export to {Device(device_type, device_id)}")
+            f"cannot export a tensor on {device_of(device)} to {Device(device_type, device_id)}; "
+            "copy the tensor with the consuming library")
     return 0

@@ -53,7 +53,7 @@ cdef int _export_wrapper(void* wrapper, abi.DLManagedTensorVersioned** out) noex
     """
     cdef Tensor tensor = (<DLTensorTestWrapper>wrapper).tensor
     try:
-        handle_of(tensor)  # ValueError if the tensor is empty
+        handle_of(tensor)  # raises ValueError if the tensor is empty
         check(abi.TVMFFITensorToDLPackVersioned(exported_handle(tensor), out))
     except BaseException as error:
         set_exception(error)

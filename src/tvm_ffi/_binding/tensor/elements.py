@@ -156,7 +156,7 @@ def _small_float(byte: int, layout: _SmallFloat) -> float:
 
 # ---- Text ----------------------------------------------------------------------------------------
 
-# Most significant decimal digits that are useful for floats of 16 bits, by (type code, bits).
+# Maximum number of useful significant decimal digits of 16-bit floats, by (type code, bits).
 _DIGITS = {(_FLOAT, 16): 5, (_BFLOAT, 16): 4}
 
 
@@ -193,7 +193,7 @@ def text_of(
 def rows_of(
     content: bytes | bytearray, dtype: Triple, shape: tuple[int, ...], precision: int
 ) -> list[list[str]]:
-    """Return the elements of a matrix as rows of strings.  See `text_of` for the parameters."""
+    """Return the elements of a matrix as rows of strings; `text_of` describes the parameters."""
     rows: list[list[str]] = nested(_strings_of(content, dtype, precision), shape)
     return rows
 

@@ -45,7 +45,7 @@ cdef struct _ExchangeClass:
     bint has_lazy_views
     # True if `views` detects lazy views; otherwise Python methods detect them
     bint has_native_predicates
-    # torch's functions that detect lazy views; valid only if has_native_predicates is True
+    # native torch functions that detect lazy views; valid only if has_native_predicates is True
     TorchViewPredicates views
 
 
@@ -59,7 +59,7 @@ cdef _PackManaged _cold_pack_managed
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
-        # An earlier name of the attribute.
+        # An earlier name of the attribute `__dlpack_c_exchange_api__`.
         attribute = getattr(cls, "__c_dlpack_exchange_api__", None)
     if attribute is None or os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API") == "1":
         return NULL
@@ -154,9 +154,9 @@ cdef int _check_lazy_view(
 
 cdef int _refuse_lazy_view(bint is_conj) except -1:
     if is_conj:
-        raise TypeError("tensor is a conjugated view: its memory holds other values than it shows; "
-                        "pass tensor.resolve_conj()")
-    raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
+        raise TypeError("tensor is a conjugated view: the values in its memory differ from its "
+                        "elements; pass tensor.resolve_conj()")
+    raise TypeError("tensor is a negated view: the values in its memory differ from its elements; "
                     "pass tensor.resolve_neg()")
 
 
@@ -227,10 +227,12 @@ cdef bint _has_valid_shape(const abi.DLTensor* tensor) noexcept:
 cdef int _raise_invalid_shape(ArgumentView* arg_view) except -1:
     cdef int ndim = arg_view.tensor.ndim
     if not 0 <= ndim <= MAX_NDIM:
-        raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
+        raise ValueError(
+            f"exchange API: expected a tensor of 0 to {MAX_NDIM} dimensions, got {ndim} dimensions")
     for dim in range(ndim):
         if arg_view.tensor.shape[dim] < 0:
-            raise ValueError(f"shape[{dim}] must be >= 0, got {arg_view.tensor.shape[dim]}")
+            raise ValueError(
+                f"exchange API: shape[{dim}] must be >= 0, got {arg_view.tensor.shape[dim]}")
     return 0
 
 
@@ -313,11 +315,12 @@ cdef int _pack_managed(
     if context.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(
-                f"{type(<object>value).__name__} could not be exported: its exchange API failed "
-                "without an exception")
+                f"{type(<object>value).__name__} could not be exported: the exchange API of the "
+                "class failed without an exception")
         return _raise_export_error(value)
     if managed == NULL:
-        raise BufferError(f"{type(<object>value).__name__} was exported as NULL")
+        raise BufferError(
+            f"the exchange API of {type(<object>value).__name__} returned NULL instead of a tensor")
     return _pack_versioned_export(managed, out, state, context.api)
 
 
@@ -409,9 +412,10 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef str text = "no name" if name == NULL else f"the name {name.decode('utf-8', 'replace')!r}"
     if name != NULL and name.startswith(b"used_"):
-        raise ValueError(f"DLPack capsule was consumed before: it has {text}")
+        raise ValueError(f"the DLPack capsule was consumed before: a capsule with {text} is used")
     raise TypeError(
-        f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
+        "expected a DLPack capsule named 'dltensor' or 'dltensor_versioned', got a capsule with "
+        f"{text}")
 
 
 # The class that `_check_exporter` accepted last, borrowed; NULL before the first one.  Only static
@@ -548,7 +552,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
         return wrap_tensor(owned.v_obj)
     arg_view = as_argument_view(_free_views, owned.v_obj)
     if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # the result is the argument that the view represents
+        result = <object>arg_view.owner  # the Python argument of which the result is a view
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)

@@ -132,10 +132,12 @@ cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
         if code_and_bits is not None:
             _extension_dtypes[dtype] = code_and_bits
     if code_and_bits is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != code_and_bits[1]:
-        raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={_shape_of(array)})")
+        raise TypeError(
+            f"DLPack has no dtype for the NumPy dtype {dtype} of the array "
+            f"(shape={_shape_of(array)})")
     out.dtype.code, out.dtype.bits = code_and_bits
     out.dtype.lanes = 1
-    out.log2_itemsize = out.dtype.bits // 16  # 0 for 8 bits, 1 for 16 bits
+    out.log2_itemsize = out.dtype.bits // 16  # binary logarithm: 0 for 8 bits, 1 for 16
     return 0
 
 
@@ -159,8 +161,8 @@ cdef int _check_unaligned_strides(PyObject* value) except -1:
         stride = PyArray_STRIDES(array)[dim]
         if stride % itemsize != 0 and shape[dim] > 1:
             raise ValueError(
-                f"strides[{dim}] must be a multiple of the item size of {itemsize} bytes, "
-                f"got {stride} bytes; copy the array first")
+                f"NumPy array: strides[{dim}] must be a multiple of the item size of {itemsize} "
+                f"bytes, got {stride} bytes; copy the array first")
     return 0
 
 

@@ -103,7 +103,7 @@ cdef class Tensor(CObject):
         """Return the extent of the first dimension, as for NumPy arrays."""
         cdef abi.DLTensor* tensor = _dltensor_of(self)
         if tensor.ndim == 0:
-            raise TypeError("len() of a tensor without dimensions")
+            raise TypeError("a tensor without dimensions has no len()")
         return tensor.shape[0]
 
     def __bool__(self):
@@ -126,7 +126,8 @@ cdef class Tensor(CObject):
         cdef Tensor wrapper = _private_wrapper(self)
         if wrapper.numel() != 1:
             raise ValueError(
-                f"item(): expected one element, got {wrapper.numel()} (shape={wrapper.shape})")
+                f"item(): expected a tensor with one element, got {wrapper.numel()} elements "
+                f"(shape={wrapper.shape})")
         return numbers_of(_cpu_content(wrapper), _dtype_triple(wrapper))[0]
 
     def tolist(self):
@@ -189,7 +190,9 @@ cdef class Tensor(CObject):
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             if copy is False:
-                raise ValueError(f"cannot convert {array.dtype} to {dtype} without a copy")
+                raise ValueError(
+                    f"cannot convert a tensor of dtype {array.dtype} to a NumPy array of dtype "
+                    f"{dtype} without a copy; pass copy=None")
             return array.astype(dtype)
         return array.copy() if copy else array
 
@@ -328,8 +331,8 @@ def _numpy_dtype(dtype):
     name, numpy_dtype = str(dtype), None
     if dtype.lanes != 1 or dtype.bits % 8 != 0:
         raise TypeError(
-            f"NumPy has no dtype like {name}: expected one lane of whole bytes; read the memory at "
-            "data_ptr() as another type")
+            f"NumPy has no dtype for elements of dtype {name}: expected elements of one lane and a "
+            "whole number of bytes; read the memory at data_ptr() as another type")
     if dtype.type_code in _ARRAY_KINDS:
         numpy_dtype = numpy.dtype(name)
     else:
@@ -338,8 +341,8 @@ def _numpy_dtype(dtype):
         numpy_dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
     if 8 * numpy_dtype.itemsize != dtype.bits:
         raise TypeError(
-            f"NumPy dtype {numpy_dtype}: expected {dtype.bits} bits, "
-            f"got {8 * numpy_dtype.itemsize}")
+            f"the NumPy dtype {numpy_dtype} does not match the tensor: expected elements of "
+            f"{dtype.bits} bits, got {8 * numpy_dtype.itemsize} bits")
     return numpy_dtype
 
 
@@ -353,7 +356,7 @@ def set_tensor_class(cls):
     """Let native functions return tensors as instances of `cls`, a subclass of Tensor."""
     global _tensor_class
     if not issubclass(cls, Tensor):
-        raise TypeError(f"{cls.__name__} must derive from Tensor")
+        raise TypeError(f"expected a class that derives from Tensor, got {cls.__name__}")
     _earlier_classes.append(_tensor_class)
     _tensor_class = cls
 
@@ -490,7 +493,8 @@ cdef tuple _shape_or_strides(Tensor tensor, bint wants_strides):
     cdef int64_t step = 1
     cdef int dim
     if dltensor.ndim != len(extents):
-        raise ValueError("the tensor was replaced by one with another ndim while it was read")
+        raise ValueError(
+            "the number of dimensions of a tensor changed while its shape or strides were read")
     for dim in range(dltensor.ndim - 1, -1, -1):
         if not wants_strides:
             step = dltensor.shape[dim]

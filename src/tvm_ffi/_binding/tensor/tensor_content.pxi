@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # bytes; the alignment of malloc is enough for all element types
+    ALIGNMENT = 16  # bytes; the alignment of malloc, which suffices for every dtype
 
 cdef const char* _NO_BYTES = b""
 
@@ -46,7 +46,8 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
 
     Fails: ValueError for a negative extent, OverflowError if the size does not fit 64 bits.
     """
-    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes  # a Python int: cannot overflow
+    # A Python int, which cannot overflow.
+    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes
     cdef int dim
     for dim in range(ndim):
         if extents[dim] < 0:
@@ -211,7 +212,8 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     cdef _BufferOwner owner = _acquire_buffer(content)
     if owner.buffer.len != size_bytes:
         raise ValueError(
-            f"tensor content: expected {size_bytes} bytes of content, got {owner.buffer.len}")
+            f"tensor content: expected {size_bytes} bytes for the shape and dtype of the tensor, "
+            f"got {owner.buffer.len} bytes")
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):

@@ -31,8 +31,8 @@ cdef int _pack_torch_tensor(
     if tensor.is_conj() or tensor.is_neg():
         resolve = "resolve_conj" if tensor.is_conj() else "resolve_neg"
         raise TypeError(
-            "tensor is a conjugated or negated view: its memory holds other values than it shows; "
-            f"pass tensor.{resolve}()")
+            "tensor is a conjugated or negated view: the values in its memory differ from its "
+            f"elements; pass tensor.{resolve}()")
     handle = consume_capsule(to_dlpack(tensor.detach()), 0, False)
     if pack_temporary(state, out, abi.kTVMFFITensor, handle) != 0:
         return -1

@@ -44,7 +44,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
 
 
 def register_type_attr(int32_t type_index, str attr_key, value) -> None:
-    """Set a type attribute; raise RuntimeError if the type already has a value of the attribute."""
+    """Set a type attribute.  Raise RuntimeError if the type already has the attribute."""
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef const Packer* packer = get_packer(<PyObject*>value)

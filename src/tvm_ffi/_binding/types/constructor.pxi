@@ -133,7 +133,8 @@ cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
             return 1
         other = type(<object>receiver).__name__ if info is None else info.type_key
         raise TypeError(
-            f"`{constructor.info.type_key}` constructs objects of its own type, not of `{other}`")
+            f"the constructor of `{constructor.info.type_key}` cannot initialize an object of type "
+            f"`{other}`")
     except BaseException as error:
         set_exception(error)
         return -1

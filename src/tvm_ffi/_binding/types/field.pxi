@@ -50,8 +50,9 @@ cdef class _Field:
         cdef abi.TVMFFIObject* header
         if not isinstance(obj, CObject):
             raise TypeError(
-                f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
-                f"got {type(obj).__name__}")
+                f"field `{self.name}`: expected an object of type "
+                f"`{type_key_of(self.owner_index)}`, got an instance of the class "
+                f"{type(obj).__name__}")
         header = <abi.TVMFFIObject*>handle_of(<CObject>obj)
         if header.type_index != self.owner_index:
             self._check_owner(header.type_index)
@@ -67,7 +68,7 @@ cdef class _Field:
         ):
             return 0
         raise TypeError(
-            f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+            f"field `{self.name}`: expected an object of type `{type_key_of(self.owner_index)}`, "
             f"got an object of type `{type_key_of(index)}`")
 
 
@@ -110,7 +111,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
-        self.header_of(obj)  # check that `obj` has the field before converting the value
+        self.header_of(obj)  # before the conversion, check that `obj` has the field
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
             check(-2)

@@ -108,7 +108,8 @@ cdef int _check_getter(getter) except -1:
         return 0
     if field.size == sizeof(abi.TVMFFIAny) and field.static_type_index < 0:
         return 0
-    raise TypeError(f"__ffi_holders__: field `{field.name}` holds no objects")
+    raise TypeError(
+        f"__ffi_holders__: expected fields that can hold an object, got the field `{field.name}`")
 
 
 cdef int link_python_values(LinkedObject owner, tuple getters) except -1:

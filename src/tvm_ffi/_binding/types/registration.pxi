@@ -108,7 +108,7 @@ def register_method(
     check(abi.TVMFFITypeRegisterMethod(type_index, &info))
 
 
-# Kinds of structural equality, by value of the class option `structural_eq`.
+# Values of TVMFFISEqHashKind (structural equality), by value of the class option `structural_eq`.
 cdef dict _STRUCTURAL_KINDS = {
     None: abi.kTVMFFISEqHashKindUnsupported,
     "tree": abi.kTVMFFISEqHashKindTreeNode,

@@ -173,7 +173,9 @@ cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny*
     if pack_owned(<PyObject*>converted, &owned) != 0:
         check(-2)
     if rule.storage == STORE_OBJECT and 0 < owned.type_index < abi.kTVMFFIStaticObjectBegin:
-        raise TypeError(f"field setter: expected an object, got {type(converted).__name__}")
+        raise TypeError(
+            "field setter: expected a native object from the conversion of the field, got "
+            f"{type(converted).__name__}")
     return _replace_content(rule.storage, field, &owned)
 
 

@@ -170,7 +170,7 @@ def set_device_class(cls):
     """Let native functions return devices as instances of `cls`, a subclass of Device."""
     global _device_class
     if not issubclass(cls, Device):
-        raise TypeError(f"{cls.__name__} must derive from Device")
+        raise TypeError(f"expected a class that derives from Device, got {cls.__name__}")
     _earlier_device_classes.append(_device_class)
     _device_class = cls
 

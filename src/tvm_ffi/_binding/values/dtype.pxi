@@ -43,7 +43,7 @@ cdef class DataType:
     def __init__(self, str dtype_str not None):
         if _triple(self.cdtype) != 0:
             # Other code may share the instance, because `dtype_of` caches one instance per dtype.
-            raise TypeError("a DataType is immutable; create another one")
+            raise TypeError("a DataType is immutable; create another DataType")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
         view.data, view.size = text, len(text)
@@ -74,7 +74,7 @@ cdef class DataType:
     def __str__(self):
         cdef abi.TVMFFIAny text
         if self.cdtype.code == abi.kDLComplex:
-            # TVMFFIDataTypeToString does not support complex dtypes.
+            # Format complex dtypes here, because TVMFFIDataTypeToString does not support them.
             return f"complex{self.bits}" + (f"x{self.lanes}" if self.lanes > 1 else "")
         check(abi.TVMFFIDataTypeToString(&self.cdtype, &text))
         try:
@@ -113,7 +113,9 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
     """
     cdef DataType dtype = <DataType?>cls.__new__(cls)
     if not (0 <= code < 256 and 0 <= bits < 256 and -32768 <= lanes < 32768):
-        raise OverflowError(f"dtype (code={code}, bits={bits}, lanes={lanes}) is out of range")
+        raise OverflowError(
+            "dtype: expected a code and bits of 0 to 255 and lanes of -32768 to 32767, got "
+            f"code={code}, bits={bits}, lanes={lanes}")
     dtype.cdtype.code = code
     dtype.cdtype.bits = bits
     dtype.cdtype.lanes = <unsigned short>lanes

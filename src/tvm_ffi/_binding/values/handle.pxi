@@ -40,7 +40,8 @@ cdef int _pack_object_protocol(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
             f"got {type(result).__name__}")
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>result)
-    # The call needs a reference: the wrapper may be destroyed before it returns.
+    # The call owns a reference to the object, because the wrapper may be destroyed before the call
+    # returns.
     abi.TVMFFIObjectIncRef(handle)
     return pack_temporary(state, out, handle.type_index, handle)
 
@@ -114,7 +115,7 @@ cdef object _unpack_error(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
-    """Raise ValueError: a borrowed value cannot be a result, because its owner is unknown."""
+    """Raise ValueError, because a native function has returned a borrowed value."""
     names = {
         abi.kTVMFFIRawStr: "RawStr",
         abi.kTVMFFIByteArrayPtr: "ByteArrayPtr",

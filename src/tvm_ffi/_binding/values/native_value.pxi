@@ -38,7 +38,8 @@ cdef object _native_object_of(object value):
     if pack_owned(<PyObject*>value, &owned) != 0:
         check(-2)
     if owned.type_index < abi.kTVMFFIStaticObjectBegin:
-        raise TypeError(f"constructor must return an object, got {type(value).__name__}")
+        raise TypeError(
+            f"a constructor function must return a native object, got {type(value).__name__}")
     wrapper = Object.__new__(Object)
     wrapper.chandle = owned.v_obj
     return wrapper

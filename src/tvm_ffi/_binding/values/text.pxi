@@ -70,7 +70,7 @@ cdef str plain_str(object text, str label):
         return text
     if not isinstance(text, str):
         raise TypeError(f"{label} must be a str, got {type(text).__name__}")
-    return str.__str__(text)  # calls str's own `__str__`, not that of a subclass
+    return str.__str__(text)  # calls `str.__str__`, not the method of a subclass
 
 
 cdef class ByteArrayArg:
@@ -182,7 +182,8 @@ cdef object text_of(const abi.TVMFFIAny* view):
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
     arg_view = as_argument_view(_free_views, view.v_obj)
     if arg_view != NULL and _is_plain(arg_view.owner):
-        # The value borrows from this Python argument: return it without a copy.
+        # The native value is a view of a Python argument, so return this argument instead of a
+        # copy.
         return <object>arg_view.owner
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:

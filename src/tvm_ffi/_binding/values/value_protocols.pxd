@@ -9,7 +9,8 @@ from tvm_ffi._binding.convert cimport CallState, Packer
 # Description of a value protocol.  Instances must be static variables, because packers (converters
 # of Python values to TVMFFIAny) store their addresses and are never freed.
 ctypedef struct ValueProtocol:
-    object (*inner_of)(object value)  # returns the inner value, which is passed instead of `value`
+    # Function that returns the inner value, which is passed instead of `value`.
+    object (*inner_of)(object value)
     # Name of the protocol method; NULL if the inner value is a field, which keeps the inner value
     # alive.
     const char* method

@@ -98,8 +98,8 @@ cdef int pack_value_protocol(
 
 cdef int _raise_endless_protocol(object value, const char* method) except -1:
     raise RecursionError(
-        f"{type(value).__name__}.{method.decode()}() does not lead to a plain value within "
-        f"{_MAX_UNWRAP_STEPS} steps")
+        f"{type(value).__name__}.{method.decode()}(): the result of {_MAX_UNWRAP_STEPS} successive "
+        "value protocol methods is not a plain value")
 
 
 cdef bint _value_rule(type cls, object value, Packer* packer) except -1:

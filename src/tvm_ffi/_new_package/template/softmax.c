@@ -39,7 +39,7 @@ static void softmax_row(const float* x, float* y, int64_t size, float temperatur
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_softmax(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
-  (void)handle, (void)result; /* the caller has set the result to None */
+  (void)handle, (void)result; /* the result stays None, which the caller has set */
   if (num_args != 3) return fail("TypeError", "softmax: expected 3 arguments");
   const DLTensor* x = borrow_tensor(&args[0]);
   const DLTensor* y = borrow_tensor(&args[1]);

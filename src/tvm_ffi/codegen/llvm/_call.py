@@ -69,10 +69,10 @@ class CallPrinter:
     def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
         self._wrapper, self._checks, self._code = wrapper, checks, code
         self._result = code.function.args[3]
-        self._strides_of: dict[str, Any] = {}  # tensor -> address of its strides array
-        self._handles: dict[str, Local] = {}  # result -> object handle
-        self._descriptions: dict[str, Any] = {}  # result -> address of its DLTensor
-        # position of a workspace argument -> object handle, aligned address
+        self._strides_of: dict[str, Any] = {}  # address of the strides array of each tensor
+        self._handles: dict[str, Local] = {}  # object handle of each result
+        self._descriptions: dict[str, Any] = {}  # address of the DLTensor of each result
+        # Object handle and aligned address of each workspace, by the position of its argument.
         self._workspaces: dict[int, tuple[Local, Local]] = {}
         self._number: Local | None = None  # variable for a number that the callee writes
 
@@ -97,7 +97,7 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # no check: the callee also takes the string's size
+                continue  # no check, because the callee also takes the size of the string
             text = self._checks.arguments[name]
             position = support.find_nul(code, text.data.value, text.size.value)
             with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):

@@ -49,7 +49,7 @@ from ._types import memory_type
 
 __all__ = ["CheckPrinter", "Text"]
 
-# Type key of each native type except strings and bytes; the support code tests their several types.
+# Type key of each native type except strings and bytes, which have several native types.
 _KEY = {"bool": "bool", "ctypes.c_void_p": "void*", "float": "float", "int": "int"}
 # Emitters of operations whose value is a pair of the result and an overflow flag.
 _OVERFLOWING = {
@@ -75,9 +75,9 @@ class CheckPrinter:
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extent names and dtype variables that every path binds
-        self.arguments: dict[str, Any] = {}  # parameter -> its `Local` or `Text`
-        self.given: dict[str, Local] = {}  # optional parameter -> flag that is false for None
+        self._bound: set[str] = set()  # names that have a value on every path
+        self.arguments: dict[str, Any] = {}  # the `Local` or `Text` of each parameter
+        self.given: dict[str, Local] = {}  # flag of each optional parameter; false for None
         self.extents: dict[str, Local] = {}
         self.dtypes: dict[str, Local] = {}
         self._known: dict[str, Local] = {}

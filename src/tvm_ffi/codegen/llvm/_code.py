@@ -48,7 +48,7 @@ TEXT = ir.LiteralStructType([PTR, I64])  # TVMFFIByteArray
 
 
 class Layout(NamedTuple):
-    """LLVM type and field names of an ABI struct, on targets with 64-bit addresses."""
+    """Layout of an ABI struct: its LLVM type and field names; addresses have 64 bits."""
 
     type: Any
     fields: tuple[str, ...]
@@ -77,7 +77,7 @@ TENSOR = _layout(
     byte_offset=I64,
 )
 CELL = _layout(data=PTR, size=I64)  # TVMFFIByteArray in memory
-OBJECT_SIZE = 24  # size in bytes of the header of an object
+OBJECT_SIZE = 24  # size in bytes of the object header
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
 # Runtime functions that generated code calls.
@@ -217,7 +217,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
             self.store(value, self.element_at(type_, array, index))
         return array
 
-    # ---- numbers ---------------------------------------------------------------------------
+    # ---- comparison and extension of numbers -----------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
         """Return an i1 that is true if a value equals one of several numbers."""
@@ -238,7 +238,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         """Return a signed integer, extended to 64 bits."""
         return value if value.type == I64 else self.sext(value, I64)
 
-    # ---- branches --------------------------------------------------------------------------
+    # ---- conditions and loops --------------------------------------------------------------
 
     @contextmanager
     def where(self, condition: Any | None) -> Iterator[None]:

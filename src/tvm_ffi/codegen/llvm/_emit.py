@@ -49,7 +49,7 @@ def _check_names(module: Any, wrapper: Wrapper) -> None:
     kinds = ("", "_metadata_", "_doc_")
     for symbol in (f"__tvm_ffi_{kind}{wrapper.name}" for kind in kinds):
         if symbol in module.globals:
-            raise ValueError(f"the module already contains '{symbol}'")
+            raise ValueError(f"the LLVM module already contains the symbol '{symbol}'")
 
 
 def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
@@ -63,11 +63,11 @@ def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
     if found is None:
         return
     if not isinstance(found, ir.Function):
-        raise ValueError(f"{role} is '{name}', which is not a function in this module")
+        raise ValueError(f"{role} is '{name}', which is not a function in the LLVM module")
     if _type_text(found.function_type) != _type_text(expected):
         raise ValueError(
-            f"{role} '{name}' is `{_type_text(found.function_type)}` in this module, "
-            f"and the wrapper calls `{_type_text(expected)}`"
+            f"{role} '{name}' has the type `{_type_text(found.function_type)}` in the LLVM module, "
+            f"but the wrapper calls a function of the type `{_type_text(expected)}`"
         )
 
 

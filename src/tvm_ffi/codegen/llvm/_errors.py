@@ -59,7 +59,7 @@ def fail_with(code: Code, subject: str, failure: Failure, *got: Any) -> None:
 
 
 def _before_got(failure: Failure) -> str:
-    """Return the text of a template that ends with its only placeholder."""
+    """Return a message template without its only placeholder, which is at the end."""
     ((text, hole),) = failure.parts()
     assert hole == "got"
     return text

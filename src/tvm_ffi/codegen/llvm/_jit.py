@@ -24,9 +24,9 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # LLVM JIT of the process; releases a library after the last reference
+_engine: Any = None  # the LLVM JIT of this process; it frees machine code without references
 _numbers = itertools.count()
-_kept_alive: list[Any] = []  # machine code that is never unloaded
+_kept_alive: list[Any] = []  # references to machine code that is never freed
 
 
 class JitModule(
@@ -42,7 +42,7 @@ class JitModule(
     the text formats.
     """
 
-    __module__ = "tvm_ffi.codegen.llvm"  # the public module of the class
+    __module__ = "tvm_ffi.codegen.llvm"  # the module from which users import the class
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
         self._triple = target.triple_of(text)
@@ -168,7 +168,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # do not release it at exit: functions may be called later
+            _engine._owned = True  # keep the machine code at exit: functions may be called later
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -179,7 +179,9 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         except RuntimeError as error:
             missing = target.missing_functions(text, symbols)
             problem = (
-                f"this process does not define {', '.join(missing)}" if missing else str(error)
+                f"this process does not define the functions {', '.join(missing)}"
+                if missing
+                else str(error)
             )
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)

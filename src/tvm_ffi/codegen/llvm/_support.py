@@ -28,8 +28,8 @@ from ._code import (
 )
 from ._support_function import cold, hot, shared
 
-COMPLEX = 5  # dtype code of complex numbers
-PAIR = ir.LiteralStructType([I64, I1])  # result of a division, and overflow flag
+COMPLEX = 5  # DLPack dtype code of complex numbers
+PAIR = ir.LiteralStructType([I64, I1])  # pair of the result of a division and an overflow flag
 
 
 # ---- reading of values -----------------------------------------------------------------------
@@ -308,7 +308,7 @@ def alignment_of(code: Code, dtype: Any) -> None:
 
 
 def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> None:
-    """Return a quotient, plus `correction` if there is a remainder and `signs` holds."""
+    """Return a quotient; add `correction` if there is a remainder and `signs` is true."""
     with code.if_then(code.icmp_signed("==", right, I64(-1)), likely=False):
         code.ret(code.ssub_with_overflow(I64(0), left))
     quotient, rest = code.sdiv(left, right), code.srem(left, right)

@@ -12,7 +12,7 @@ from ._support_function import cold
 __all__ = ["allocate_workspace"]
 
 ALIGNMENT = 256  # bytes
-_UINT8 = 1 | 8 << 8 | 1 << 16  # dtype as the integer in the field `dtype` of `TENSOR`
+_UINT8 = 1 | 8 << 8 | 1 << 16  # the dtype as an integer, for the field `dtype` of `TENSOR`
 
 
 @cold(I32, I64, I32, I32, PTR, PTR)

@@ -13,8 +13,8 @@ from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, 
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
-_NUMBER_SIZE = 24  # bytes of a buffer for the text of a number
-_MAX_STRIDES = 8  # largest number of strides that a message shows
+_NUMBER_SIZE = 24  # size in bytes of a buffer for the decimal text of a number
+_MAX_STRIDES = 8  # maximum number of strides that a message shows
 _FAILURE = I32(-1)
 
 
@@ -87,7 +87,7 @@ def type_name(code: Code, value: Any) -> None:
         code.ret(code.string("NULL"))
     with code.if_then(code.icmp_signed(">=", index, I32(len(type_names)))):
         info = code.runtime("TVMFFIGetTypeInfo", index)
-        # In TVMFFITypeInfo, type_key follows type_index and type_depth.
+        # The offset of type_key in TVMFFITypeInfo is 8, after type_index and type_depth.
         code.ret(code.field(code.element_at(I8, info, 8), CELL, "data"))
     is_known = code.icmp_signed(">=", index, I32(0))
     index = code.select(is_known, index, I32(0))

@@ -33,7 +33,7 @@ LOCK = threading.RLock()
 _UNSET_TRIPLES = (
     "",
     "unknown-unknown-unknown",
-)  # triples of llvmlite modules whose triple is not set
+)  # triples that llvmlite gives a module whose triple is not set
 _HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
 _is_ready = False
@@ -133,7 +133,7 @@ def parameter_types(text: str, name: str) -> list[str]:
 
 
 def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
-    """Return modules linked into one module; definitions that `is_kept` rejects become internal."""
+    """Return all modules as one module; definitions that `is_kept` rejects become internal."""
     with LOCK:
         header = _header_of(_machine(triple))
         first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]

@@ -66,7 +66,7 @@ class CapturedLaunch:
         if len(launches) != 1:
             names = ", ".join(launch.kernel.__name__ for launch in launches)
             raise self._error(
-                f"expected one launch in the host code, got {len(launches)}"
+                f"expected one kernel launch in the host code, got {len(launches)}"
                 + (f": {names}" if names else "")
             )
         return launches[0]
@@ -76,7 +76,7 @@ class CapturedLaunch:
             return self._call.extent(size)
         except UnknownExtentError as error:
             raise self._error(
-                f"{subject} is `{error}`, which is not an expression of extents"
+                f"{subject} is `{error}`, which cannot be written as an expression of extents"
             ) from None
 
     def _shape(self, tensor: Any) -> list[Extent]:
@@ -96,7 +96,10 @@ class CapturedLaunch:
                 kind = type(tensor).__name__
                 raise self._error(f"the kernel returns {kind}; only tensors can be returned")
             if any(_storage(tensor) == _storage(other) for other in results):
-                raise self._error("two of the kernel's results share memory")
+                raise self._error(
+                    "two of the kernel's results share memory, but a launch plan returns separate "
+                    "tensors"
+                )
             if _storage(tensor) not in self._memory:
                 self._check_whole(tensor)
                 results.append(tensor)
@@ -112,7 +115,7 @@ class CapturedLaunch:
         if not tensor.is_contiguous() or not _is_zero(difference):
             shape = ", ".join(map(extent_text, self._shape(tensor)))
             raise self._error(
-                f"the result of shape ({shape}) is not compact, or is part of another tensor"
+                f"the result of shape ({shape}) is not compact, or is a view of a larger tensor"
             )
 
     # ---- kernel arguments ----------------------------------------------------------------------
@@ -132,14 +135,14 @@ class CapturedLaunch:
             source = self._call.host_run.parameter_names.get(str(value.node.expr))
             if source is None:
                 raise self._error(
-                    f"kernel argument '{name}' is computed by the host code: {value.node.expr}; "
-                    "pass a parameter unchanged"
+                    f"kernel argument '{name}' is `{value.node.expr}`, which the host code "
+                    "computes; pass a parameter of the kernel unchanged"
                 )
             self.arguments[name] = self._number_argument(source)
         elif isinstance(value, int) and not isinstance(value, bool) and value != 1:
             self.arguments[name] = f"int32 {value}" if abs(value) <= _LARGEST_INT32 else str(value)
         else:
-            self.constants[name] = value  # Triton also compiles None and 1 into the kernel
+            self.constants[name] = value  # like constants, None and 1 are compiled into the kernel
 
     def _number_argument(self, parameter: str) -> str:
         is_float = self._call.numbers[parameter] is float
@@ -151,18 +154,21 @@ class CapturedLaunch:
         if value.node.expr.is_Integer:
             return int(value.node.expr)
         raise self._error(
-            f"the kernel's constant '{name}' depends on extents; make them constants with "
-            "hl.specialize or static_shapes=True, or loop over them (reduction_loops)"
+            f"the kernel's constant '{name}' depends on extents; make the extents constants with "
+            "hl.specialize or static_shapes=True, or set reduction_loops in the config"
         )
 
     def _pass_tensor(self, name: str, tensor: Any) -> None:
         if not isinstance(tensor, FakeTensor):
             raise self._error(
-                f"kernel argument '{name}' is a tensor from outside of the call; pass it as an "
-                "argument"
+                f"kernel argument '{name}' is a tensor from outside of the call; pass the "
+                "tensor to the Helion kernel as an argument"
             )
         if self._extent(f"the offset of '{name}'", tensor.storage_offset()) != 0:
-            raise self._error(f"kernel argument '{name}' is a view with an offset into a tensor")
+            raise self._error(
+                f"kernel argument '{name}' is a view with an offset into a tensor, but a launch "
+                "plan can pass only whole tensors"
+            )
         memory = self._memory.get(_storage(tensor))
         if memory is None:
             size_bytes = self._extent(f"the size of '{name}'", tensor.untyped_storage().nbytes())
@@ -170,7 +176,8 @@ class CapturedLaunch:
             self._memory[_storage(tensor)] = memory
         elif memory.startswith("workspace"):
             raise self._error(
-                f"kernel argument '{name}' shares temporary memory with another argument"
+                f"kernel argument '{name}' shares a temporary tensor's memory with another kernel "
+                "argument"
             )
         self.arguments[name] = memory
         self.element_types[name] = _dtype(tensor)

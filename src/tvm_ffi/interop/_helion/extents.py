@@ -105,7 +105,7 @@ def _sum(terms: Sequence[Any], names: Mapping[str, str]) -> Extent:
     """Return a sum with positive names first, then positive numbers, then the subtracted terms."""
     added = [_read(term, names) for term in terms if not term.could_extract_minus_sign()]
     subtracted = [_read(-term, names) for term in terms if term.could_extract_minus_sign()]
-    # Sort the terms by name, because SymPy's order of terms differs.
+    # Sort the terms by name, because SymPy's order of terms is not alphabetical.
     for operands in (added, subtracted):
         operands.sort(key=lambda operand: (isinstance(operand, int), extent_text(operand)))
     return _chain("-", [_chain("+", added or [0]), *subtracted])

@@ -47,7 +47,8 @@ class HostCall:
         self.arguments: dict[str, Any] = {}
         self.numbers: dict[str, type] = {}
         self._simplify = environment.shape_env.simplify
-        # The symbol of an extent or a number in this run, by the symbol of Helion's compiler.
+        # The symbols of extents and numbers in this run, by the names of the corresponding symbols
+        # of Helion's compiler.
         self._run_symbols: dict[str, Any] = {}
         self._unequal: list[tuple[Any, int]] = []
         self._used_names = set(declared)
@@ -113,7 +114,10 @@ class HostCall:
         symbol = str(known)
         if symbol not in self._run_symbols:
             if not known.is_Symbol:
-                raise ValueError(f"{self.name}: dimension {axis} of '{name}' must be {symbol}")
+                raise ValueError(
+                    f"{self.name}: Helion compiled the extent of dimension {axis} of '{name}' as "
+                    f"`{symbol}`, but a launch plan needs a number or a name"
+                )
             extent = f"{name}{axis}"
             while extent in self._used_names:
                 extent += "_"
@@ -124,7 +128,7 @@ class HostCall:
     # ---- run of the host code ------------------------------------------------------------------
 
     def add_guards(self, guards: Sequence[Any]) -> None:
-        """Record guards of the form ``size != number``, which Helion's compiler assumed.
+        """Record the conditions ``size != number`` that Helion's compiler assumed.
 
         The other guards of Helion's compiler need no condition.  They compare tile sizes, or they
         state that two sizes are equal; equal sizes already share one symbol.

@@ -108,7 +108,8 @@ class HostRun:
         """Return a compact fake tensor with the dtype and device of an example."""
         with self._mode, self._environment.suppress_guards():
             fake = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
-            # torch caches the result.  Inside this block, the comparisons of sizes add no guards.
+            # torch caches the result of `is_contiguous`.  Call the method here, where guards are
+            # suppressed, so that its comparisons of sizes add none.
             fake.is_contiguous()
         return fake
 

@@ -38,10 +38,10 @@ _SCALAR_DTYPES = frozenset(["bool", "int32", "int64", "float32", "float64"])
 
 
 class _OutputSpec(NamedTuple):
-    """The dtype of an output tensor, and its shape unless it updates an ``inout`` input."""
+    """The dtype of an output tensor, and the output's shape unless it updates an input."""
 
     dtype: Any
-    shape: Any  # an int64 tensor of the extents; None if the output updates an input
+    shape: Any  # extents, an int64 tensor; None if the output updates an input
     updated: int = _NEW_BUFFER  # index of the input that the output updates, if any
 
 
@@ -90,7 +90,7 @@ class NodeCall:
     # ---- arguments of the function -----------------------------------------------------------
 
     def add_value(self, name: str, value: Any) -> None:
-        """Add an argument for no tensor parameter: a constant of the graph, or a scalar tensor."""
+        """Add an argument that is not an array: a constant of the graph, or a scalar tensor."""
         if self.is_tensor(value):
             self._add_scalar(name, value)
             return

@@ -26,7 +26,7 @@ class Extent:
         return "?"
 
     def __eq__(self, other: object) -> bool:
-        """Return True, because the extents are unknown until the function runs and checks them."""
+        """Return True for any extent: the function compares the extents when the graph runs."""
         return True
 
     def __ne__(self, other: object) -> bool:
@@ -67,8 +67,8 @@ class Extent:
 
     def __lt__(self, other: object) -> bool:
         raise ValueError(
-            "the shape of an output has the minimum or maximum of extents that are known only when "
-            "the graph runs; pass out="
+            "the shape of an output depends on the minimum or maximum of extents that are known "
+            "only when the graph runs; pass the shape and dtype of the output as out="
         )
 
     __gt__ = __lt__

@@ -71,7 +71,9 @@ def xla_operators(tensorflow: Any) -> None:
     register.argtypes, register.restype = [ctypes.c_void_p], ctypes.c_void_p
     handler = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL").TVMFFIXlaCallCpu
     if register(ctypes.cast(handler, ctypes.c_void_p)):
-        raise RuntimeError("this TensorFlow's XLA rejects the custom call 'call_tvm_ffi'")
+        raise RuntimeError(
+            "the XLA of this TensorFlow version does not accept the custom call 'call_tvm_ffi'"
+        )
 
 
 def _has_started(tensorflow: Any) -> bool:
@@ -115,4 +117,4 @@ def _library(
 
 def _refuse_gradient(operation: Any, *gradients: Any) -> Any:
     name = operation.get_attr("function").decode()
-    raise LookupError(f"call_tvm_ffi({name!r}) has no derivative; pass vjp=")
+    raise LookupError(f"call_tvm_ffi({name!r}) has no derivative; pass a derivative rule as vjp=")

@@ -20,11 +20,12 @@ enum Source { kInput, kOutput, kScalar, kValue };
 constexpr int kNewBuffer = -1;  // element of `Node::updated` for an output that updates no input
 
 struct Node {
-  std::string name;                       // global name of the called function
-  std::vector<int64_t> arguments;         // 4 * index + source for each argument, in order
-  std::vector<int64_t> updated;           // by output: index of its inout input, or kNewBuffer
-  int64_t num_buffers = 0;                // number of leading outputs that are arguments
-  int num_inputs = 0;                     // number of leading inputs that are arguments
+  std::string name;                // global name of the called function
+  std::vector<int64_t> arguments;  // 4 * index + source for each argument, in order
+  // For each output, the index of the input that the output updates, or kNewBuffer if none.
+  std::vector<int64_t> updated;
+  int64_t num_buffers = 0;                // the first `num_buffers` outputs are arguments
+  int num_inputs = 0;                     // the first `num_inputs` inputs are arguments
   tvm::ffi::Array<tvm::ffi::Any> values;  // the arguments that are constants of the graph
 
   // Reads and validates the attributes.  Throws ffi::Error if the JSON in `values` is corrupt.
@@ -56,7 +57,7 @@ struct Node {
     }
     if (num_buffers > num_outputs || updated.size() != static_cast<size_t>(num_outputs)) {
       return absl::InvalidArgumentError(
-          "corrupt node: updated and num_buffers do not match the number of outputs");
+          "corrupt node: the attributes updated and num_buffers contradict the number of outputs");
     }
     if (std::count(updated.begin(), updated.end(), kNewBuffer) != num_shapes) {
       return absl::InvalidArgumentError(

@@ -100,7 +100,7 @@ struct SharedTensor {
 ffi::Tensor Share(const tf::Tensor& tensor, bool is_read_only) {
   auto shared = std::make_unique<SharedTensor>(tensor, is_read_only);
   ffi::Tensor result = ffi::Tensor::FromDLPackVersioned(&shared->managed);
-  shared.release();  // owned by the result
+  shared.release();  // the deleter of `result` frees the struct
   return result;
 }
 
@@ -132,8 +132,8 @@ void CopyInto(const ffi::Tensor& from, tf::Tensor* to) {
 // Returns the element of a scalar tensor as the value for a parameter that is a number.
 ffi::Any ScalarOf(const tf::Tensor& tensor) {
   if (tensor.NumElements() != 1) {
-    TVM_FFI_THROW(ValueError) << "expected a scalar tensor for a number, got a tensor of shape "
-                              << tensor.shape().DebugString();
+    TVM_FFI_THROW(ValueError) << "expected a scalar tensor for a parameter that is a number, got "
+                              << "a tensor of shape " << tensor.shape().DebugString();
   }
   switch (tensor.dtype()) {
     case tf::DT_BOOL:
@@ -218,14 +218,14 @@ class CallOp : public tf::OpKernel {
   std::optional<ffi::Function> Function() const {
     std::optional<ffi::Function> found = ffi::Function::GetGlobal(node_.name);
     if (!found) {
-      TVM_FFI_THROW(KeyError) << "there is no global function of this name: load its library or "
-                                 "register it before the graph runs";
+      TVM_FFI_THROW(KeyError) << "the global function is not registered; load its library or "
+                                 "register the function before the graph runs";
     }
     return found;
   }
 
   static absl::Status ShapeFrom(const tf::Tensor& extents, tf::PartialTensorShape* shape) {
-    if (extents.dims() == 0) return absl::OkStatus();  // the shape of the result is unknown
+    if (extents.dims() == 0) return absl::OkStatus();  // a scalar means an unknown shape
     return tf::PartialTensorShape::MakePartialShape(extents.flat<tf::int64>().data(),
                                                     static_cast<int>(extents.NumElements()), shape);
   }
@@ -280,8 +280,9 @@ class CallOp : public tf::OpKernel {
       if (tensors.size() != array->size()) tensors.clear();
     }
     if (tensors.size() != static_cast<size_t>(expected)) {
-      TVM_FFI_THROW(ValueError) << "expected " << expected << " tensors as result, got "
-                                << tensors.size() << " (" << result.GetTypeKey() << ")";
+      TVM_FFI_THROW(ValueError) << "expected the function to return " << expected
+                                << " tensors, got " << tensors.size() << " (" << result.GetTypeKey()
+                                << ")";
     }
     return tensors;
   }

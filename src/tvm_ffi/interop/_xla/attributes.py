@@ -53,7 +53,7 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
             sources.append(value)
             continue
         if name.startswith(_RESERVED) or name in attributes:
-            raise ValueError(f"argument name {name!r} is reserved or used twice")
+            raise ValueError(f"argument name {name!r} is reserved, or names two arguments")
         source, attribute = _attribute_of(name, value)
         sources.append((source, name))
         if source != NONE:
@@ -77,7 +77,7 @@ def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
         return ATTRIBUTE, bool(value)
     if isinstance(value, (int, np.integer)):
         if not _INT64[0] <= value <= _INT64[1]:
-            raise ValueError(f"argument '{name}': {value} does not fit 64 bits")
+            raise ValueError(f"argument '{name}': the integer {value} does not fit 64 bits")
         return ATTRIBUTE, np.int64(value)
     if isinstance(value, (float, np.floating)):
         return ATTRIBUTE, np.float64(value)

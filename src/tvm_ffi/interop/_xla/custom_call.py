@@ -31,7 +31,7 @@ class CustomCall:
     def __init__(self, jax: Any, where: str) -> None:
         self.jax, self.where = jax, where
         self.operands: list[Any] = []
-        self.arguments: list[tuple[str, Any]] = []  # pairs of a name and a constant or `Buffer`
+        self.arguments: list[tuple[str, Any]] = []  # pairs (name, constant or `Buffer`)
         self.outputs: list[Any] = []  # objects with attributes `shape` and `dtype`
         self.num_outputs = 0
         # The index of the output that shares memory with an operand, by the operand's index.

@@ -21,8 +21,8 @@ class _ForkState:
 
 
 def register_fork_hooks(jax: Any) -> None:
-    """Record at each fork whether JAX has started, if this version of JAX reports that."""
-    # JAX's public functions start JAX, so the check needs a private one.
+    """Record at each fork whether JAX has started; do nothing if JAX lacks the query for it."""
+    # Use a private function of JAX for the query, because JAX's public functions start JAX.
     bridge = getattr(getattr(jax, "_src", None), "xla_bridge", None)
     has_started = getattr(bridge, "backends_are_initialized", None)
     if has_started is None or not hasattr(os, "register_at_fork"):

@@ -16,7 +16,7 @@ from ...libinfo import load_lib_ctypes
 __all__ = ["CAPTURE", "TARGET", "register"]
 
 TARGET = "call_tvm_ffi"
-CAPTURE = "call_tvm_ffi_command_buffer"  # target of calls with command_buffer=True
+CAPTURE = "call_tvm_ffi_command_buffer"  # name of the custom call if command_buffer=True
 
 # Symbols of the handlers in libtvm_ffi_xla, by XLA's platform and by the custom call's name.
 _HANDLERS = {

@@ -32,8 +32,8 @@ __all__ = ["export_library", "kernel"]
 
 # Numba options that are not supported, with the reason.
 _UNSUPPORTED = {
-    "cache": "use export_library, whose libraries are loaded without compilation",
-    "forceobj": "object mode needs Python",
+    "cache": "write the kernel to a library with export_library",
+    "forceobj": "Numba's object mode calls Python, but kernels run without Python",
     "nogil": "kernels always release the GIL",
     "parallel": "Numba's threads need its run-time library; loops run on the calling thread",
 }

@@ -117,7 +117,7 @@ def compile_kernel(
 
 
 def _reason(message: str) -> str:
-    """Return Numba's message, after an explanation if the message needs one."""
+    """Return Numba's error message; begin with an explanation if the error is a known one."""
     if "<dynamic> raise" in message:
         return (
             "the arguments of an exception must be constants, because formatting a message "
@@ -125,8 +125,8 @@ def _reason(message: str) -> str:
         )
     if "NRT required" in message or "Only accept returning of array" in message:
         return (
-            "it allocates memory, which needs Numba's run-time library; write to an argument, or "
-            f"to a result of the signature\n{message}"
+            "the function allocates memory, which needs Numba's run-time library; write to an "
+            f"argument, or to a result of the signature\n{message}"
         )
     return message
 
@@ -142,8 +142,8 @@ def _check_symbols(where: str, text: str) -> None:
         )
     if _ADDRESS.search(text):
         raise TypeError(
-            f"{where} uses an address of this process, such as that of a ctypes function; it "
-            "cannot be exported"
+            f"{where} uses an address of this process, such as the address of a ctypes function; "
+            "the compiled code would be invalid in other processes"
         )
 
 
@@ -187,7 +187,7 @@ def _kind_and_message(exception: Any) -> tuple[bytes, bytes]:
     cls, args, _ = exception
     kind = cls.__name__
     if kind not in ERROR_NAME_TO_TYPE:
-        # Callers in this process get an exception of this class.
+        # Register the class, so that callers in this process get an exception of the class.
         register_error(kind, cls)
     args = tuple(args or ())
     message = str(args[0]) if len(args) == 1 else str(args) if args else ""

@@ -129,11 +129,13 @@ def _check_tensor(signature: Signature, name: str, value: Parameter | Result) ->
     if type_.is_optional:
         raise TypeError(f"{where}; Numba kernels do not support tensors that may be None")
     if type_.ndim is None:
-        raise TypeError(f"{where}; Numba kernels need the number of dimensions")
+        raise TypeError(f"{where}; Numba kernels need the number of dimensions of each tensor")
     if type_.device not in (None, "cpu", "cpu:0"):
-        raise TypeError(f"{where}; Numba kernels run on the CPU")
+        raise TypeError(f"{where}; Numba kernels run on the CPU and take tensors in CPU memory")
     if not isinstance(type_.dtype, str):
-        raise TypeError(f"{where}; Numba kernels need one dtype, or a dtype variable")
+        raise TypeError(
+            f"{where}; Numba kernels need one dtype or a dtype variable for each tensor"
+        )
     for dtype in signature.dtypes_of(type_):
         if array_type(type_, dtype, is_written=True) is None:
             raise TypeError(f"{where}; Numba has no arrays with dtype {dtype}")
@@ -162,11 +164,11 @@ def _type_of(value: Parameter | Result, dtypes: dict[str, str], *, is_written: b
     return number_type(value.type)
 
 
-# ---- function between generated wrapper and kernel -----------------------------------------------
+# ---- IR function that the generated wrapper calls, and that calls the kernel ---------------------
 
 
 class _KernelAdapter:
-    """Writer of the IR function that the generated wrapper calls, and that calls the kernel."""
+    """Writer of the IR function through which the generated wrapper calls the kernel."""
 
     def __init__(
         self,
@@ -238,7 +240,7 @@ class _KernelAdapter:
         code = self._code
         with code.if_then(code.icmp_unsigned("==", exception, null())):
             kind = code.string("RuntimeError")
-            message = code.string("the kernel failed without an exception")
+            message = code.string("the Numba kernel returned a failure status without an exception")
             code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, message)
             code.ret(I32(1))
         kind = code.load(exception, typ=PTR)

@@ -94,7 +94,7 @@ def _add_method(operator: Operator, parameter: Parameter) -> str:
     if method is None or parameter.kind == "variadic":
         raise UntraceableError(
             f"{operator.name}: parameter '{parameter.name}': expected a tensor, number or bool, "
-            "which are the only parameters of C++ operators"
+            "because generated C++ operators support no other parameter types"
         )
     return f"AddOptional<&Arguments::{method}>" if type_name.endswith("?") else method
 

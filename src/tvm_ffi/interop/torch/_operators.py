@@ -143,7 +143,7 @@ def operator_named(name: str) -> Operator | None:
 
 
 def set_operator_of_function(operator: Operator) -> None:
-    """Let calls of the operator's function in traced programs use this operator."""
+    """Make this operator the one that traced programs call for its function."""
     if operator.locator is not None:
         with _lock:
             _by_identity[operator.locator.identity] = operator
@@ -161,7 +161,8 @@ def restore(name: str, function: Function, signature: Signature) -> None:
     current = None if locator is None else locator.signature()
     if current is not None and str(current) != str(signature):
         raise ValueError(
-            f"expected the saved signature `{signature}`, got `{current}`; export the program again"
+            f"expected the saved signature `{signature}`, got the signature `{current}`; export "
+            "the program again"
         )
     operator = define(name, schema_text(signature), function, signature, locator)
     if locator is not None:
@@ -214,7 +215,7 @@ def _adopt(
 def _no_effect(signature: Signature) -> str | None:
     if signature.results or any(map(may_write, signature.parameters)):
         return None
-    return "it has no results and writes no argument, and torch removes such calls"
+    return "the function has no results and writes no argument, and torch removes such calls"
 
 
 def _name_of(locator: FunctionLocator, signature: Signature) -> str:

@@ -124,7 +124,7 @@ def _described(operator: Operator) -> dict[str, Any]:
 
 
 def _read(file: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return the descriptions (JSON objects) of the operators of functions, by operator name."""
+    """Return the JSON objects that describe the operators in a saved program, by operator name."""
     with zipfile.ZipFile(file) as archive:
         members = [member for member in archive.namelist() if member.endswith(f"/{_MEMBER}")]
         text = archive.read(members[0]).decode("utf-8") if members else ""

@@ -149,7 +149,7 @@ def _check_rules(**rules: Any) -> None:
         if rule is not None and not callable(rule):
             raise TypeError(f"`{parameter}`: expected a callable, got {type(rule).__name__}")
     if rules["setup_context"] and not (rules["backward"] or rules["jvp"]):
-        raise TypeError("`setup_context`: expected `backward` or `jvp` with it, got neither")
+        raise TypeError("`setup_context`: expected also `backward` or `jvp`, got neither")
 
 
 def _check_devices(parameter: str, devices: Iterable[Any]) -> None:
@@ -182,7 +182,7 @@ def _signature_of(function: Function, explicit: Signature | str | None) -> Signa
     signature = None if locator is None else locator.signature()
     if signature is None:
         name = "the function" if locator is None else f"`{locator.name}`"
-        raise UntraceableError(f"{name} has no signature; pass signature=")
+        raise UntraceableError(f"{name} has no signature; pass a signature as signature=")
     return signature
 
 
@@ -199,7 +199,7 @@ def _check_derivative(name: str, signature: Signature, backward: Any) -> None:
 def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
     reason = unknown_result_reason(signature)
     if reason is not None:
-        raise UntraceableError(f"{name}: {reason}; pass fake=")
+        raise UntraceableError(f"{name}: {reason}; pass a fake kernel as fake=")
     return fake_kernel_of(signature)
 
 

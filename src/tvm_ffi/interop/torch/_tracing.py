@@ -24,8 +24,8 @@ from ._operators import Operator, UntraceableError, traced_operator
 __all__ = ["trace_functions"]
 
 
-# Decorator.  Dynamo calls the function while tracing, and traces again if its arguments are other
-# objects.
+# Decorator of functions whose result is a constant of a traced program.  Dynamo calls the function
+# while it traces, and traces again if a later call passes other objects as arguments.
 _ConstantT = TypeVar("_ConstantT", bound=Callable[..., Any])
 _constant: Callable[[_ConstantT], _ConstantT] = torch.compiler.assume_constant_result
 
@@ -91,7 +91,7 @@ def _call_of(operator: Operator) -> Callable[..., Any]:
     call_text = f"{_OPERATOR}({_call_arguments(signature)})"
     text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
-    # Safe to execute: the only text in `text` that comes from the signature is identifiers.
+    # `exec` is safe, because the signature contributes only identifiers to the source text.
     exec(compile(text, f"<signature of {name}>", "exec"), namespace)
     call: Any = namespace[name]
     call.__defaults__ = tuple(
@@ -167,7 +167,7 @@ def traced_lookup(module: Module, name: str, query_imports: bool) -> Any:
 
 @_constant
 def _attribute_of_function(module: Module, name: str, query_imports: bool) -> str:
-    """Return the name of the module function's attribute in `_functions`; empty if missing."""
+    """Return the name under which `_functions` has a module's function; empty if there is none."""
     function = function_of_module(module, name, query_imports)
     if function is None:
         return ""

@@ -80,8 +80,8 @@ class _Call:
         """Raise NotImplementedError if torch cannot apply the current transform to the operator."""
         if self._tensor_lists:
             raise NotImplementedError(
-                f"{self._name} cannot be transformed by torch.func: '{self._tensor_lists[0]}' is a "
-                "list of tensors"
+                f"{self._name} cannot be transformed by torch.func: parameter "
+                f"'{self._tensor_lists[0]}' is a list of tensors"
             )
         interpreter = torch._C._functorch.peek_interpreter_stack()
         if interpreter.key() == torch._C._functorch.TransformType.Functionalize:

@@ -20,7 +20,7 @@ from .markers import MarkerSyntax
 
 __all__ = ["STUB_BLOCK_KINDS", "CodeBlock", "is_marker", "is_skipped", "split_blocks"]
 
-# Kinds of blocks; None for a line that is not between markers.
+# Kind of a block; None for a single line of other text.
 STUB_BLOCK_KINDS = Union[
     Literal["global", "object", "import-section", "directive", "export", "__all__"], None
 ]

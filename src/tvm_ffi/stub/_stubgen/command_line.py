@@ -24,7 +24,7 @@ from .terminal import TERM_RED, TERM_YELLOW, print_line
 
 __all__ = ["main"]
 
-_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # exit statuses of the tool
+_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # the exit statuses of tvm-ffi-stubgen
 
 
 def _parser() -> argparse.ArgumentParser:

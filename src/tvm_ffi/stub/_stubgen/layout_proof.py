@@ -34,7 +34,7 @@ __all__ = [
     "write_coverage_report",
 ]
 
-OBJECT_HEADER_ALIGNMENT = 8  # alignment of every object, in bytes
+OBJECT_HEADER_ALIGNMENT = 8  # the alignment of every native object, in bytes
 
 OpaqueReason = Literal[
     "layout-unknown",

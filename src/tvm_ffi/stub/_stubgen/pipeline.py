@@ -73,7 +73,7 @@ class Run:
         return None
 
     def report_failure(self, path: Path, reason: str) -> None:
-        """Print and count a failure in a file."""
+        """Print the reason why a file failed, and count the failure."""
         self.failed += 1
         print_line(f'[Failed] File "{path}": {reason}', TERM_RED)
 

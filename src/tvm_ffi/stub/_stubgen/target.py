@@ -29,7 +29,7 @@ class Generator(Protocol):
     syntax: MarkerSyntax
     source_exts: frozenset[str]
     directive_kinds: frozenset[str]
-    writes_functions: bool  # True if --init-* writes files for prefixes without types
+    writes_functions: bool  # True if --init-* writes files also for prefixes that have no types
 
     def new_imports(self) -> Any:
         """Return an empty collection for the imports of a file."""
@@ -94,14 +94,14 @@ class Generator(Protocol):
         code.fill([])
 
     def generate_helpers_block(self, code: CodeBlock, opt: Options) -> None:
-        """Fill a block of helper functions; the default does nothing."""
+        """Fill a block of helper functions for the other blocks; the default does nothing."""
 
     def extra_export_names(self, imports: Any) -> set[str]:
         """Return names for ``__all__`` that are not functions; the default has none."""
         return set()
 
     def check_view(self, code_blocks: list[CodeBlock]) -> object:
-        """Return what ``--check`` compares of the blocks; the default is a tuple of all lines."""
+        """Return the tuple that ``--check`` compares; the default is all lines of the blocks."""
         return tuple(line for block in code_blocks for line in block.lines)
 
     def init_filename(self) -> str:
@@ -151,7 +151,7 @@ class Generator(Protocol):
         raise NotImplementedError
 
     def finalize_init(self, init_path: Path, generated_prefixes: set[str]) -> None:
-        """Connect the packages that ``--init-*`` has written; the default does nothing."""
+        """Declare the new files of ``--init-*`` in their parent files; the default does nothing."""
 
 
 def split_import_object(payload: str) -> tuple[str, str, str]:

@@ -36,7 +36,7 @@ def print_line(text: str, colour: str = "") -> None:
     encoding = sys.stdout.encoding or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except BrokenPipeError:  # the reader of the pipe has exited; continue without output
+    except BrokenPipeError:  # the process that read the output has exited; continue without output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -5,7 +5,7 @@ from .._stubgen.rust import directives as _directives
 from .._stubgen.rust import field_types as _field_types
 from .._stubgen.rust import names as _names
 
-RUST_MAX_WIDTH = 100  # line width in columns, the default of rustfmt
+RUST_MAX_WIDTH = 100  # maximum line width in columns, which is the default of rustfmt
 
 RUST_ANY_BACKED_OPTIONAL_PAYLOADS = _field_types.RUST_ANY_BACKED_OPTIONAL_PAYLOADS
 RUST_DIRECTIVE_KINDS = _directives.RUST_DIRECTIVE_KINDS

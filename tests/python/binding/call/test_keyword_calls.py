@@ -258,8 +258,8 @@ def test_functions_without_a_signature_take_no_names(kernels):
     ("name", "text"),
     [
         ("wrong_text", "expected '\\]'"),
-        ("wrong_json", "not JSON: Expecting value"),
-        ("wrong_member", "'signature' in the metadata must be text, got int"),
+        ("wrong_json", "the metadata is not JSON: Expecting value"),
+        ("wrong_member", "member 'signature' of the metadata must be a str, got int"),
         ("wrong_kind", "expected a JSON object, got list"),
         ("raising", "ValueError: no metadata today"),
     ],

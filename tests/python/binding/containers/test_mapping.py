@@ -156,7 +156,7 @@ def test_key_hooks_that_change_their_dict_raise(size, change):
             table[_ChangingKey(1000 + len(table))] = 1
 
     _Hooks.change = table.clear if change == "clear" else grow
-    message = r"the table changed while `__any_(hash|equal)__` of a key was running"
+    message = r"the Map or Dict changed while `__any_(hash|equal)__` of a key was running"
     try:
         for call in (
             lambda: table[_ChangingKey(1)],

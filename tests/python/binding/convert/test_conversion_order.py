@@ -104,7 +104,7 @@ def test_second_rule_with_the_same_precedence_is_refused():
     capsule = convert.__pyx_capi__["add_rule"]
     address = get_pointer(capsule, get_name(capsule))
     add_rule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address)
-    with pytest.raises(RuntimeError, match="two conversion rules have the precedence 3"):
+    with pytest.raises(RuntimeError, match="the precedence 3 already has a conversion rule"):
         add_rule(3, None)
     with pytest.raises(ValueError, match="expected a precedence below 25, got 99"):
         add_rule(99, None)

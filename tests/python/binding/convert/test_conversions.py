@@ -229,7 +229,9 @@ def test_asobject_may_return_any_value(echo, value):
 def test_asobject_that_returns_itself_is_an_error(echo):
     value = Convertible(None)
     value.value = value
-    with pytest.raises(RecursionError, match=r"asobject\(\) does not lead to a plain value"):
+    with pytest.raises(
+        RecursionError, match=r"asobject\(\): the result of 64 successive value protocol"
+    ):
         echo(value)
     value.value = None
 

@@ -173,9 +173,11 @@ def test_assigned_values_are_converted_or_refused(pair):
 
 def test_fields_check_the_object(pair, record):
     other = record(b="x")
-    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
+    with pytest.raises(TypeError, match=r"of type `test\.python\.Pair`.*`test\.python\.Record`"):
         pair.first.fget(other)
-    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`, got int"):
+    with pytest.raises(
+        TypeError, match=r"type `test\.python\.Pair`, got an instance of the class int"
+    ):
         pair.first.fget(1)
     with pytest.raises(ValueError, match="empty"):
         pair.first.fget(pair.__new__(pair))
@@ -202,7 +204,7 @@ def test_fields_check_the_object_and_not_only_its_class(pair, record):
     assert obj.first == 1
     other = record(b="x")
     other.__class__ = pair  # the class that the field was last read from
-    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
+    with pytest.raises(TypeError, match=r"of type `test\.python\.Pair`.*`test\.python\.Record`"):
         _ = other.first
     obj.__move_handle_from__(pair.__new__(pair))
     with pytest.raises(ValueError, match="empty"):
@@ -333,7 +335,9 @@ def test_descendants_arrive_as_the_nearest_registered_class(pair):
     assert type(made) is Triple
     assert (made.first, made.third) == (1, 3)
     assert made.sum() == 3.0
-    with pytest.raises(TypeError, match="constructs objects of its own type"):
+    with pytest.raises(
+        TypeError, match="the constructor of `.*` cannot initialize an object of type"
+    ):
         made.__ffi_init__(1, 2.0)
 
 
@@ -437,7 +441,7 @@ def test_names_in_the_class_body_take_precedence(library):
 
 
 def test_invalid_registrations_are_refused():
-    with pytest.raises(ValueError, match=r"Cannot find object type index for no\.such\.type"):
+    with pytest.raises(ValueError, match=r"no native type has the type key 'no\.such\.type'; load"):
         tvm_ffi.register_object("no.such.type")(tvm_ffi.Object)
     with pytest.raises(TypeError, match="must be a str"):
         tvm_ffi.register_object(3)

@@ -98,7 +98,8 @@ def test_a_view_of_a_borrowed_tensor_that_outlives_the_call_is_an_error(kernels,
         return None
 
     with pytest.raises(
-        BufferError, match="argument #0 of the callback was borrowed .* outlives it"
+        BufferError,
+        match="the memory of argument #0 of the callback is borrowed .* outlives the call",
     ):
         kernels.call_with_borrowed(keep, vector(1, 2, 3))
     kernels.call_with_borrowed(lambda tensor: None, vector(1, 2, 3))
@@ -249,7 +250,7 @@ def test_a_borrowed_tensor_cannot_be_stored(kernels, name):
 
     def callback(tensor):
         with pytest.raises(
-            BufferError, match="cannot keep a tensor that is borrowed for this call"
+            BufferError, match="cannot store a tensor whose memory is borrowed until the call"
         ):
             KEEPERS[name](tensor)
         refused.append(True)

@@ -145,7 +145,7 @@ def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, sh
 
     source = Source(shape, (1,), dtype=dtype)
     tensor = echo(source)
-    with pytest.raises(TypeError, match=f"NumPy has no dtype like {name}:"):
+    with pytest.raises(TypeError, match=f"NumPy has no dtype for elements of dtype {name}:"):
         tensor.numpy()
     del tensor  # before the memory of `source`
 
@@ -211,7 +211,7 @@ def test_the_tensor_class_can_be_replaced(echo, tensor):
         assert type(echo(tensor)) is Own
     finally:
         core._set_class_tensor(tvm_ffi.Tensor)
-    with pytest.raises(TypeError, match="must derive from Tensor"):
+    with pytest.raises(TypeError, match="expected a class that derives from Tensor"):
         core._set_class_tensor(int)
 
 

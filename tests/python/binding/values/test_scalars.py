@@ -293,7 +293,7 @@ def test_object_passed_by_move_is_taken_by_the_callee(kernels):
     taken = kernels.take(core.ObjectRValueRef(function))
     assert taken() == 4
     assert function.__chandle__() == 0
-    with pytest.raises(ValueError, match="is empty: it was never set, or has been moved away"):
+    with pytest.raises(ValueError, match="is empty: its native object was never set, or was"):
         kernels.count(function)
 
 

@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-// Number of threads of a block, or blocks of a grid, along each axis.
+// Numbers of threads of a block, or of blocks of a grid, along the axes x, y and z.
 struct dim3 {
   unsigned int x;
   unsigned int y;

@@ -21,8 +21,9 @@ class CUDADeviceGuard {
   CUDADeviceGuard(const CUDADeviceGuard&) = delete;
   CUDADeviceGuard& operator=(const CUDADeviceGuard&) = delete;
 
-  // Throws if the previous device cannot be restored.  Does not throw while another exception
-  // propagates, because a second exception would terminate the process.
+  // Restores the previous device.  Throws if the previous device cannot be restored.  Does not
+  // throw while another exception propagates, because a second exception would terminate the
+  // process.
   TVM_FFI_HIDDEN ~CUDADeviceGuard() noexcept(false) {
     if (previous_index_ == device_index_) return;
     ::cudaError_t status = ::cudaSetDevice(previous_index_);

@@ -61,7 +61,8 @@ def render_func_signature(
     """
     name = func.schema.name.rpartition(".")[2]
     parameters = _parameters(func, input_ty_map or ty_map)
-    if name == "__ffi_init__":  # the method returns None, unlike the native constructor
+    # `__ffi_init__` returns None, although the native constructor returns an object.
+    if name == "__ffi_init__":
         return _line(indent, name, parameters, "None")
     groups = func.schema.named_args
     result = _text(groups["return"][0], ty_map) if groups else ty_map("Any")

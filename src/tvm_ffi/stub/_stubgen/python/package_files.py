@@ -60,7 +60,7 @@ def generate_python_ffi_api(
 def _class_text(
     info: ObjectInfo, local: set[str], ty_map: dict[str, str], syntax: MarkerSyntax
 ) -> str:
-    """Return a class statement for a type, with an empty ``object`` block."""
+    """Return the text of a class for a type, with an empty ``object`` block."""
     key = str(info.type_key)
     parent = info.parent_type_key or "ffi.Object"
     text = "\n\n"

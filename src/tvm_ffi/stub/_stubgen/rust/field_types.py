@@ -68,7 +68,7 @@ RUST_UNSUPPORTED_ORIGINS = frozenset({"Dict", "Union", "tuple"})
 # Types that constructors take by value; parameters of other types are `impl Into<T>`.
 RUST_EXACT_PARAMS = frozenset({*RUST_SCALAR_WIDTHS, "isize", "usize"})
 
-_ANY_SIZE = 16  # size of a tagged value in bytes
+_ANY_SIZE = 16  # size in bytes of a tagged value (TVMFFIAny)
 # Sizes in bytes of field types that are not pointers.
 _PLAIN_SIZES = {"Any": _ANY_SIZE, "str": 16, "bytes": 16, "Device": 8, "dtype": 4, "bool": 1}
 

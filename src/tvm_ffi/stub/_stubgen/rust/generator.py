@@ -39,7 +39,7 @@ class RustGenerator(Generator):
     writes_functions = False
 
     def __init__(self) -> None:
-        self._directives = Directives()  # directives of all files
+        self._directives = Directives()  # the directives of all files, shared by the files
 
     def new_imports(self) -> RustImports:
         return RustImports()

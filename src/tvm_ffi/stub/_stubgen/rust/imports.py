@@ -68,7 +68,7 @@ class RustImports:
         return use.leaf
 
     def record_builtin_base(self, chain: list[str]) -> str:
-        """Declare a struct for each crate type that contains only the struct of the previous type.
+        """Declare one struct per ancestor in the crate; each contains only the struct before it.
 
         Returns
         -------

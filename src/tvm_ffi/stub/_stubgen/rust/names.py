@@ -16,7 +16,8 @@ RUST_KEYWORDS = frozenset(
     "typeof unsafe unsized use virtual where while yield".split()
 )
 RUST_NOT_RAW_IDENTIFIERS = frozenset({"Self", "crate", "self", "super"})
-RUST_RESERVED_MEMBERS = frozenset({"base"})  # name of the field that contains the parent's struct
+# Name of the Rust field that contains the struct of the parent type.
+RUST_RESERVED_MEMBERS = frozenset({"base"})
 
 
 def is_crate_type_key(type_key: str) -> bool:

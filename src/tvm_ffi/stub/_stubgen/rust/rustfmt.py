@@ -41,7 +41,7 @@ def format_blocks(blocks: Sequence[CodeBlock], folder: Path) -> None:
         [program, "--edition=2021"],
         input=source,
         capture_output=True,
-        encoding="utf-8",  # replaces "\r\n", which rustfmt may write, by "\n"
+        encoding="utf-8",  # text mode replaces "\r\n", which rustfmt may write, by "\n"
         cwd=next(parent for parent in (folder, *folder.parents) if parent.is_dir()),
         check=False,
     )

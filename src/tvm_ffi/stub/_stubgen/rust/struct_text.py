@@ -265,7 +265,7 @@ class StructText:
     def _accessor(
         self, name: str, field: str, text: str | None, spec: EnumSpec | None
     ) -> list[str]:
-        self.record("tvm_ffi::ObjectCore")  # the trait that declares type_index()
+        self.record("tvm_ffi::ObjectCore")  # import the trait that declares type_index()
         getter = self.record("tvm_ffi::FieldGetter")
         found = f"{getter}::new(Self::type_index(), {json.dumps(field, ensure_ascii=False)})?"
         body = [f"{found}.get(self)"]

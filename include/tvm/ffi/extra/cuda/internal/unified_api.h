@@ -9,8 +9,8 @@
 
 #include <cuda_runtime.h>
 
-// 1: use the driver API, which needs -lcuda.  0: use the runtime API, which needs CUDA 12.8 or
-// later.
+// If this macro is 1, use the driver API, which needs -lcuda; if it is 0, use the runtime API,
+// which needs CUDA 12.8 or later.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #if CUDART_VERSION >= 12080
 #define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 0
