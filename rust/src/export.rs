@@ -262,7 +262,7 @@ pub fn return_text(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     guard(result, "documentation", || Any::new(row.text().to_str()?))
 }
 
-/// Store the signature in a row as the result of a packed call, in JSON: `{"signature": "TEXT"}`.
+/// Store the signature in a row as the result of a packed call, in JSON: `{"signature": "TEXT", "checked": true}`.
 pub fn return_metadata(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     ABI.text();
     guard(result, "metadata", || {
@@ -274,7 +274,7 @@ pub fn return_metadata(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
                 _ => json.push(character),
             }
         }
-        json.push_str("\"}");
+        json.push_str("\",\"checked\":true}");
         Any::new(json)
     })
 }

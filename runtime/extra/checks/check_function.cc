@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function objects that run a check program: `pytvmffi.CheckFunction` and `pytvmffi.CheckedFunction`.
+// Function objects that run a check program: `pytvmffi.CheckFunction`.
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/string.h>
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "checks/program.h"
 #include "checks/run.h"
@@ -21,66 +23,53 @@ CheckProgram Read(const Bytes& bytes) {
   return program;
 }
 
-// A function that raises an error unless the program accepts the arguments, and returns None.
+// A function that raises an error unless the program accepts the arguments.  Then it calls another
+// function, or returns None if there is no other function.
 class CheckFunctionObj : public FunctionObj {
  public:
-  explicit CheckFunctionObj(CheckProgram program) : program_(std::move(program)) {
-    safe_call = Call;
-  }
-
- protected:
-  static void Check(void* self, const TVMFFIAny* args, int32_t num_args) {
-    const CheckProgram& program = Of<CheckFunctionObj>(self)->program_;
-    Scratch scratch(CheckRun::NumSlots(program));
-    CheckRun(program, args, num_args, &scratch).Check();
-  }
-  template <typename T>
-  static const T* Of(void* self) {
-    return ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(self));
+  CheckFunctionObj(CheckProgram program, Optional<Function> callee)
+      : program_(std::move(program)), callee_(std::move(callee)) {
+    bool is_small = CheckRun::NumSlots(program_) <= kNumStackWords;
+    safe_call = is_small ? CallWithStack : CallWithHeap;
   }
 
  private:
-  static int Call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny*) {
+  static constexpr size_t kNumStackWords = 64;
+
+  static int CallWithStack(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    int64_t words[kNumStackWords];
+    return Call(self, args, num_args, result, [&](size_t) { return words; });
+  }
+  static int CallWithHeap(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    std::vector<int64_t> words;
+    return Call(self, args, num_args, result, [&](size_t size) {
+      words.resize(size);
+      return words.data();
+    });
+  }
+  template <typename Allocate>
+  static int Call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result,
+                  Allocate&& allocate) {
+    auto* function = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<CheckFunctionObj>(
+        static_cast<TVMFFIObject*>(self));
+    const CheckProgram& program = function->program_;
     try {
-      Check(self, args, num_args);
-      return 0;
+      CheckRun(program, args, num_args, allocate(CheckRun::NumSlots(program))).Check();
     } catch (...) {
       return ffi::detail::RaiseCurrentException();
     }
-  }
-
-  CheckProgram program_;
-};
-
-// A function that checks its arguments, then calls another function.
-class CheckedFunctionObj : public CheckFunctionObj {
- public:
-  CheckedFunctionObj(CheckProgram program, Function callee)
-      : CheckFunctionObj(std::move(program)), callee_(std::move(callee)) {
-    safe_call = Call;
-  }
-
- private:
-  static int Call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
-    try {
-      Check(self, args, num_args);
-    } catch (...) {
-      return ffi::detail::RaiseCurrentException();
-    }
-    const FunctionObj* callee = Of<CheckedFunctionObj>(self)->callee_.get();
+    if (!function->callee_.has_value()) return 0;
+    const FunctionObj* callee = function->callee_.value().get();
     return callee->safe_call(ffi::detail::ObjectUnsafe::GetHeader(callee), args, num_args, result);
   }
 
-  Function callee_;
+  CheckProgram program_;
+  Optional<Function> callee_;
 };
 
-Function NewCheckFunction(const Bytes& bytes) {
-  return Function(ObjectPtr<FunctionObj>(make_object<CheckFunctionObj>(Read(bytes))));
-}
-
-Function NewCheckedFunction(const Bytes& bytes, Function callee) {
+Function NewCheckFunction(const Bytes& bytes, Optional<Function> callee) {
   return Function(
-      ObjectPtr<FunctionObj>(make_object<CheckedFunctionObj>(Read(bytes), std::move(callee))));
+      ObjectPtr<FunctionObj>(make_object<CheckFunctionObj>(Read(bytes), std::move(callee))));
 }
 
 }  // namespace
@@ -89,9 +78,7 @@ Function NewCheckedFunction(const Bytes& bytes, Function callee) {
 namespace tvm::ffi::extra {
 
 void RegisterCheckFunctions() {
-  reflection::GlobalDef()
-      .def("pytvmffi.CheckFunction", &checks::NewCheckFunction)
-      .def("pytvmffi.CheckedFunction", &checks::NewCheckedFunction);
+  reflection::GlobalDef().def("pytvmffi.CheckFunction", &checks::NewCheckFunction);
 }
 
 }  // namespace tvm::ffi::extra

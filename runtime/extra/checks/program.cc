@@ -98,6 +98,8 @@ class CheckReader {
   void ReadName(ArgumentCheck* check);
   void ReadTensor(ArgumentCheck* check);
   void ReadExtent(ExtentCheck* check);
+  static void DeriveTrivialTypes(ArgumentCheck* check);
+  void DeriveFeatures(ArgumentCheck* check);
   void ReadCode();
   void ValidateCode(size_t position);
   void ValidateOperand(char kind, int64_t operand, size_t at, size_t position);
@@ -105,9 +107,9 @@ class CheckReader {
   uint32_t MessageOrNone() {
     return reader_.IndexOrNone(program_.failures.size(), "message index");
   }
-  uint32_t Register() { return reader_.Index(program_.initial.size(), "register index"); }
+  uint32_t Register() { return reader_.Index(program_.num_registers, "register index"); }
   uint32_t RegisterOrNone() {
-    return reader_.IndexOrNone(program_.initial.size(), "register index");
+    return reader_.IndexOrNone(program_.num_registers, "register index");
   }
 
   ProgramReader& reader_;
@@ -127,7 +129,10 @@ CheckProgram CheckReader::Read() {
       static_cast<uint32_t>(reader_.Between(0, kMaxTensors, "number of further tensor slots"));
   ReadTables();
   program_.arguments.resize(program_.num_parameters);
-  for (size_t i = 0; i < program_.arguments.size(); ++i) ReadArgument(i, &program_.arguments[i]);
+  for (size_t i = 0; i < program_.arguments.size(); ++i) {
+    ReadArgument(i, &program_.arguments[i]);
+    DeriveTrivialTypes(&program_.arguments[i]);
+  }
   ReadCode();
   return std::move(program_);
 }
@@ -135,6 +140,9 @@ CheckProgram CheckReader::Read() {
 void CheckReader::ReadTables() {
   program_.initial.resize(reader_.Count(kWord, "registers"));
   for (int64_t& value : program_.initial) value = reader_.Word("initial value of a register");
+  constexpr size_t kBlock = CheckProgram::kBlock;
+  program_.num_registers = static_cast<uint32_t>(program_.initial.size());
+  program_.initial.resize((program_.num_registers + kBlock - 1) / kBlock * kBlock);
   program_.failures.resize(reader_.Count(2 * kWord, "messages"));
   for (Failure& failure : program_.failures) {
     failure.kind = reader_.Index(3, "error kind");
@@ -151,11 +159,12 @@ void CheckReader::ReadTables() {
     }
   }
   size_t position = reader_.position();
-  program_.missing_failures = reader_.Indices(
-      program_.failures.size(), "messages for missing arguments", "message index");
+  program_.missing_failures =
+      reader_.Indices(program_.failures.size(), "messages for missing arguments", "message index");
   if (program_.missing_failures.size() > program_.num_parameters) {
     reader_.Fail(position, "more messages for missing arguments than parameters");
   }
+  program_.num_required = static_cast<uint32_t>(program_.missing_failures.size());
   program_.too_many_singular = Message();
   program_.too_many_plural = Message();
 }
@@ -215,6 +224,7 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
   check->ndim = static_cast<int32_t>(ndim);
   check->least_ndim = static_cast<int32_t>(ndim < 0 ? -1 - ndim : ndim);
   check->ndim_failure = MessageOrNone();
+  if (check->ndim_failure == kNone) check->least_ndim = 0;
   check->dtype_set = reader_.IndexOrNone(program_.dtype_sets.size(), "dtype set index");
   if (check->dtype_set != kNone) check->dtype = program_.dtype_sets[check->dtype_set][0];
   check->dtype_register = RegisterOrNone();
@@ -233,9 +243,9 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
     size_t position = reader_.position();
     ReadExtent(&extent);
     // Dimension checks precede the checks of extents, so that these need not compare the axis.
-    bool is_valid = extent.axis < 0 ? -extent.axis <= check->least_ndim
-                                    : extent.axis < check->least_ndim;
-    if (!is_valid || check->ndim_failure == kNone) reader_.Fail(position, "axis out of range");
+    bool is_valid =
+        extent.axis < 0 ? -extent.axis <= check->least_ndim : extent.axis < check->least_ndim;
+    if (!is_valid) reader_.Fail(position, "axis out of range");
   }
   size_t position = reader_.position();
   check->alignment = static_cast<uint64_t>(reader_.Between(1, 1 << 30, "alignment"));
@@ -249,11 +259,42 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
   bool has_dtype_messages = check->dtype_set == kNone || check->dtype_failure != kNone;
   bool has_variable = check->dtype_register == kNone ||
                       (check->dtype_set != kNone && check->variable_failure != kNone);
-  bool has_address_messages =
-      (check->null_failure == kNone) == (check->address_failure == kNone);
+  bool has_address_messages = (check->null_failure == kNone) == (check->address_failure == kNone);
   if (!has_dtype_messages || !has_variable || !has_address_messages) {
     reader_.Fail(position, "a check without a message");
   }
+  DeriveFeatures(check);
+}
+
+void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
+  constexpr uint64_t kNoneBit = uint64_t{1} << kTVMFFINone;
+  bool has_range = check->kind == ArgumentKind::kNumber &&
+                   (check->least != INT64_MIN || check->most != INT64_MAX);
+  bool stores = check->kind != ArgumentKind::kTensor && check->value_register != kNone;
+  check->trivial_types = 0;
+  if (check->kind == ArgumentKind::kAny) check->trivial_types = ~uint64_t{0};
+  if (check->kind == ArgumentKind::kTypes || check->kind == ArgumentKind::kNumber) {
+    if (!stores && !has_range) check->trivial_types = check->types;
+  }
+  bool is_tensor = check->kind == ArgumentKind::kTensor;
+  if (check->may_be_none && !stores && !is_tensor) check->trivial_types |= kNoneBit;
+}
+
+void CheckReader::DeriveFeatures(ArgumentCheck* check) {
+  check->features = 0;
+  auto add = [&](bool has, uint32_t feature) { check->features |= has ? feature : 0; };
+  add(check->ndim_failure != kNone && check->ndim >= 0, ArgumentCheck::kNdim);
+  add(check->ndim_failure != kNone && check->ndim < 0, ArgumentCheck::kLeastNdim);
+  bool has_dtypes = check->dtype_set != kNone;
+  bool is_single = has_dtypes && check->dtype_register == kNone &&
+                   program_.dtype_sets[check->dtype_set].size() == 1;
+  add(is_single, ArgumentCheck::kDtype);
+  add(has_dtypes && !is_single, ArgumentCheck::kDtypeSet);
+  add(check->device_failure != kNone, ArgumentCheck::kDevice);
+  add(check->layout_failure != kNone, ArgumentCheck::kLayout);
+  add(check->repeats_failure != kNone, ArgumentCheck::kRepeats);
+  add(check->alignment > 1 && check->alignment_failure != kNone, ArgumentCheck::kAlignment);
+  add(check->null_failure != kNone, ArgumentCheck::kAddress);
 }
 
 void CheckReader::ReadExtent(ExtentCheck* check) {
@@ -292,7 +333,8 @@ void CheckReader::ValidateCode(size_t position) {
     }
     const char* operands = kOperands[code[at]];
     for (++at; *operands != '\0'; ++operands, ++at) {
-      if (at >= code.size()) reader_.Fail(position + kWord * at, "instruction truncated");
+      if (at >= code.size())
+        reader_.Fail(position + kWord * at, "the last instruction is truncated");
       ValidateOperand(*operands, code[at], at, position + kWord * at);
       if (*operands == 'J') jumps.push_back(at);
     }
@@ -304,7 +346,8 @@ void CheckReader::ValidateCode(size_t position) {
   }
   for (size_t jump : jumps) {
     if (!program_.begins_instruction[static_cast<size_t>(code[jump])]) {
-      reader_.Fail(position + kWord * jump, "jump into an instruction");
+      reader_.Fail(position + kWord * jump,
+                   "the target of a jump is not the start of an instruction");
     }
   }
 }
@@ -316,7 +359,7 @@ void CheckReader::ValidateOperand(char kind, int64_t operand, size_t at, size_t 
     case 'N':
       return;
     case 'V':
-      count = program_.initial.size();
+      count = program_.num_registers;
       defect = "register index out of range";
       break;
     case 'T':

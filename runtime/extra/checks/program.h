@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Check program: the checks of a signature as data, for arguments in the form of TVMFFIAny.
 //
-// `tvm_ffi.signature._check_program` writes check programs; CheckRun executes them.  A check program
-// has one row of checks per parameter, then code: instructions for checks that need more than one
-// argument.  The code has 64-bit registers and tensor slots.  An instruction is an operation and its
-// operands.  Jumps go forward only, so every check program ends.  A check program may come from an
-// untrusted file, so the reader checks every index.
+// `tvm_ffi.signature._check_program` writes check programs; CheckRun executes them.  A check
+// program has one row of checks per parameter, then code: instructions for checks that need more
+// than one argument.  The code has 64-bit registers and tensor slots.  An instruction is an
+// operation and its operands.  Jumps go forward only, so every check program ends.  A check program
+// may come from an untrusted file, so the reader checks every index.
 //
 // All numbers are little-endian words of 64 bits; a string is a number of bytes and the bytes.  An
 // optional index is -1 if there is none.
@@ -31,7 +31,8 @@
 //     range          (kind 3) message index for negative integers
 //     name           (kinds 2 and 3) the extent name that an integer must equal, as in `extents`;
 //                    1 if also the default of a missing argument must equal it
-//     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  There is
+//     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  There
+//     is
 //                    no check of this kind without message index; the same is true below
 //     dtypes         optional dtype set; optional register that is 1 + the index of the dtype in
 //                    the set, or 0 before the first tensor; message indices for the set, the
@@ -65,30 +66,30 @@ namespace tvm::ffi::extra::checks {
 // target.  The first V of an arithmetic operation is its result.  The comment after an operation
 // explains its N operands and names the failed condition for each F operand.
 // ORDER check-operations.
-#define TVM_FFI_CHECK_OPERATIONS(OPERATION)              \
-  OPERATION(kEnd, "")                                    \
-  OPERATION(kJumpIfZero, "VJ")                           \
-  OPERATION(kJumpIfNoTensor, "TJ")                       \
-  OPERATION(kRange, "VNNF")                              \
-  OPERATION(kExtentEquals, "TNVF") /* axis */            \
-  OPERATION(kSameDevice, "TTF")                          \
-  OPERATION(kOverlap, "TTF") /* written, other */        \
-  OPERATION(kAdd, "VVVF")                                \
-  OPERATION(kSubtract, "VVVF")                           \
-  OPERATION(kMultiply, "VVVF")                           \
-  OPERATION(kDivide, "VVVFF") /* zero, overflow */       \
-  OPERATION(kDivideUp, "VVVFF")                          \
-  OPERATION(kModulo, "VVVF") /* zero */                  \
-  OPERATION(kMinimum, "VVV")                             \
-  OPERATION(kMaximum, "VVV")                             \
-  OPERATION(kLess, "VVV")                                \
-  OPERATION(kLessEqual, "VVV")                           \
-  OPERATION(kEqual, "VVV")                               \
-  OPERATION(kNotEqual, "VVV")                            \
-  OPERATION(kSize, "VT")                                 \
-  OPERATION(kNumDims, "VT")                              \
-  OPERATION(kDeviceNumber, "VT")                         \
-  OPERATION(kExtent, "VTN") /* axis */                   \
+#define TVM_FFI_CHECK_OPERATIONS(OPERATION)        \
+  OPERATION(kEnd, "")                              \
+  OPERATION(kJumpIfZero, "VJ")                     \
+  OPERATION(kJumpIfNoTensor, "TJ")                 \
+  OPERATION(kRange, "VNNF")                        \
+  OPERATION(kExtentEquals, "TNVF") /* axis */      \
+  OPERATION(kSameDevice, "TTF")                    \
+  OPERATION(kOverlap, "TTF") /* written, other */  \
+  OPERATION(kAdd, "VVVF")                          \
+  OPERATION(kSubtract, "VVVF")                     \
+  OPERATION(kMultiply, "VVVF")                     \
+  OPERATION(kDivide, "VVVFF") /* zero, overflow */ \
+  OPERATION(kDivideUp, "VVVFF")                    \
+  OPERATION(kModulo, "VVVF") /* zero */            \
+  OPERATION(kMinimum, "VVV")                       \
+  OPERATION(kMaximum, "VVV")                       \
+  OPERATION(kLess, "VVV")                          \
+  OPERATION(kLessEqual, "VVV")                     \
+  OPERATION(kEqual, "VVV")                         \
+  OPERATION(kNotEqual, "VVV")                      \
+  OPERATION(kSize, "VT")                           \
+  OPERATION(kNumDims, "VT")                        \
+  OPERATION(kDeviceNumber, "VT")                   \
+  OPERATION(kExtent, "VTN") /* axis */             \
   OPERATION(kStride, "VTN")
 
 enum class Operation : int64_t {
@@ -120,7 +121,22 @@ struct ExtentCheck {
 
 // The checks of one argument.  Indices are kNone if the check does not exist.
 struct ArgumentCheck {
+  // The checks of a tensor that exist, as bits.
+  enum Feature : uint32_t {
+    kNdim = 1,
+    kLeastNdim = 2,
+    kDtype = 4,  // a single dtype
+    kDtypeSet = 8,
+    kDevice = 16,
+    kLayout = 32,
+    kRepeats = 64,
+    kAlignment = 128,
+    kAddress = 256,
+  };
   ArgumentKind kind;
+  uint32_t features;  // sum of bits of Feature; derived by the reader
+  // Derived by the reader: the type indices of values that need no further check, see TypeBit.
+  uint64_t trivial_types;
   bool may_be_missing, may_be_none;
   uint32_t type_failure, bigint_failure;
   // Values and numbers:
@@ -129,8 +145,8 @@ struct ArgumentCheck {
   NumberForm form;
   int64_t least, most;
   uint32_t range_failure;
-  bool has_name;          // the integer must equal `name`
-  bool binds_default;     // also the default of a missing argument must equal `name`
+  bool has_name;       // the integer must equal `name`
+  bool binds_default;  // also the default of a missing argument must equal `name`
   ExtentCheck name;
   // Tensors:
   int32_t ndim, least_ndim;
@@ -156,18 +172,19 @@ inline uint64_t TypeBit(int32_t type_index) {
 // A check program in memory.
 struct CheckProgram {
   uint32_t num_parameters, num_tensors;
-  std::vector<int64_t> initial;  // initial register values
+  uint32_t num_registers;
+  static constexpr size_t kBlock = 4;  // number of registers that are initialised together
+  std::vector<int64_t> initial;        // initial register values, padded to a multiple of kBlock
   std::vector<Failure> failures;
   std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
   // Indices in `failures` for too few arguments, indexed by the number of arguments passed.
   std::vector<uint32_t> missing_failures;
+  uint32_t num_required;  // number of elements of missing_failures
   // For too many arguments: the message if one was passed, the message if several were passed.
   uint32_t too_many_singular, too_many_plural;
   std::vector<ArgumentCheck> arguments;
   std::vector<int64_t> code;             // the checks start at 0
   std::vector<bool> begins_instruction;  // per word of the code
-
-  uint32_t num_registers() const { return static_cast<uint32_t>(initial.size()); }
 };
 
 // Reads the words of a program.  Each error message contains the byte offset of the invalid field.

@@ -87,37 +87,55 @@ void CheckRun::FailStrides(uint32_t failure, const DLTensor& tensor) const {
 // ---- Checks of one argument ---------------------------------------------------------------------
 
 void CheckRun::Check() {
-  if (TVM_FFI_PREDICT_FALSE(num_args_ < program_.missing_failures.size() ||
+  if (TVM_FFI_PREDICT_FALSE(num_args_ < program_.num_required ||
                             num_args_ > program_.num_parameters)) {
     FailCount();
   }
-  if (size_t size = program_.initial.size()) {
-    std::memcpy(registers_, program_.initial.data(), size * sizeof(int64_t));
+  // Copies of constant size compile to fewer instructions than a memcpy of unknown size.
+  constexpr size_t kBlock = CheckProgram::kBlock;
+  for (size_t i = 0, end = program_.initial.size(); i < end; i += kBlock) {
+    std::memcpy(registers_ + i, program_.initial.data() + i, sizeof(int64_t[kBlock]));
   }
   const ArgumentCheck* check = program_.arguments.data();
-  for (size_t i = 0; i < program_.num_parameters; ++i, ++check) {
-    tensors_[i] = nullptr;
-    if (TVM_FFI_PREDICT_FALSE(i >= num_args_)) {
-      bool binds = check->has_name && check->binds_default;
-      if (binds) CheckExtent(check->name, registers_[check->value_register], 0);
-      continue;
-    }
-    const TVMFFIAny& arg = args_[i];
+  const TVMFFIAny* arg = args_;
+  const DLTensor** slot = tensors_;
+  for (const TVMFFIAny* end = arg + num_args_; arg != end; ++arg, ++check, ++slot) {
+    *slot = nullptr;
     if (check->kind == ArgumentKind::kTensor) {
-      CheckTensor(*check, arg, i);
-    } else if (check->may_be_none && arg.type_index == kTVMFFINone) {
-      if (check->value_register != kNone) registers_[check->value_register] = 0;
-    } else if (check->kind == ArgumentKind::kNumber) {
-      CheckNumber(*check, arg);
-    } else if (check->kind == ArgumentKind::kTypes) {
-      if ((TypeBit(TypeIndexOf(arg)) & check->types) == 0) FailType(*check, arg);
-      if (check->value_register != kNone) registers_[check->value_register] = arg.v_int64;
-    } else if (check->kind == ArgumentKind::kUnsigned) {
-      CheckUnsigned(*check, arg);
+      *slot = ReadTensor(*check, *arg);
+      if (TVM_FFI_PREDICT_TRUE(*slot != nullptr)) CheckTensor(*check, **slot);
+    } else if ((TypeBit(arg->type_index) & check->trivial_types) == 0) {
+      CheckValue(*check, *arg);
     }
   }
-  for (size_t i = program_.num_parameters; i < program_.num_tensors; ++i) tensors_[i] = nullptr;
+  if (TVM_FFI_PREDICT_FALSE(num_args_ != program_.num_tensors)) CheckMissing();
   if (program_.code[0] != 0) Execute(0);
+}
+
+// Clears the tensor slots that no argument has filled, and binds names to the defaults of missing
+// arguments.
+void CheckRun::CheckMissing() {
+  for (size_t i = num_args_; i < program_.num_tensors; ++i) tensors_[i] = nullptr;
+  for (size_t i = num_args_; i < program_.num_parameters; ++i) {
+    const ArgumentCheck& check = program_.arguments[i];
+    if (check.has_name && check.binds_default) {
+      CheckExtent(check.name, registers_[check.value_register], 0);
+    }
+  }
+}
+
+void CheckRun::CheckValue(const ArgumentCheck& check, const TVMFFIAny& arg) {
+  if (check.kind == ArgumentKind::kAny) return;
+  if (check.may_be_none && arg.type_index == kTVMFFINone) {
+    if (check.value_register != kNone) registers_[check.value_register] = 0;
+  } else if (check.kind == ArgumentKind::kNumber) {
+    CheckNumber(check, arg);
+  } else if (check.kind == ArgumentKind::kUnsigned) {
+    CheckUnsigned(check, arg);
+  } else {
+    if ((TypeBit(TypeIndexOf(arg)) & check.types) == 0) FailType(check, arg);
+    if (check.value_register != kNone) registers_[check.value_register] = arg.v_int64;
+  }
 }
 
 TVM_FFI_INLINE void CheckRun::CheckNumber(const ArgumentCheck& check, const TVMFFIAny& arg) {
@@ -171,46 +189,38 @@ TVM_FFI_INLINE const DLTensor* CheckRun::ReadTensor(const ArgumentCheck& check,
   return reinterpret_cast<const DLTensor*>(*static_cast<TVMFFIObject**>(arg.v_ptr) + 1);
 }
 
-TVM_FFI_INLINE void CheckRun::CheckTensor(const ArgumentCheck& check, const TVMFFIAny& arg,
-                                          size_t index) {
-  const DLTensor* tensor = tensors_[index] = ReadTensor(check, arg);
-  if (tensor == nullptr) return;
-  if (check.ndim_failure != kNone) {
-    bool is_valid = check.ndim >= 0 ? tensor->ndim == check.ndim : tensor->ndim >= check.least_ndim;
-    if (TVM_FFI_PREDICT_FALSE(!is_valid)) FailNumber(check.ndim_failure, tensor->ndim);
+TVM_FFI_INLINE void CheckRun::CheckTensor(const ArgumentCheck& check, const DLTensor& tensor) {
+  const uint32_t features = check.features;
+  if ((features & ArgumentCheck::kNdim) != 0 && tensor.ndim != check.ndim) {
+    FailNumber(check.ndim_failure, tensor.ndim);
   }
-  if (check.dtype_set != kNone) CheckDtype(check, tensor->dtype);
-  if (check.device_failure != kNone) {
-    const DLDevice &got = tensor->device, &expected = check.device;
-    if (TVM_FFI_PREDICT_FALSE(
-            got.device_type != expected.device_type ||
-            (expected.device_id >= 0 && got.device_id != expected.device_id))) {
-      FailDevice(check.device_failure, got);
-    }
+  if ((features & ArgumentCheck::kLeastNdim) != 0 && tensor.ndim < check.least_ndim) {
+    FailNumber(check.ndim_failure, tensor.ndim);
   }
-  if (check.layout_failure != kNone && TVM_FFI_PREDICT_FALSE(
-                                           !IsCompact(*tensor, check.free_dimensions))) {
-    FailStrides(check.layout_failure, *tensor);
+  if ((features & ArgumentCheck::kDtype) != 0 && !IsSame(tensor.dtype, check.dtype)) {
+    FailDtype(check.dtype_failure, tensor.dtype, nullptr);
   }
-  if (check.repeats_failure != kNone && TVM_FFI_PREDICT_FALSE(HasRepeatedElements(*tensor))) {
-    FailStrides(check.repeats_failure, *tensor);
+  if ((features & ArgumentCheck::kDtypeSet) != 0) CheckDtypeSet(check, tensor.dtype);
+  if ((features & ArgumentCheck::kDevice) != 0) CheckDevice(check, tensor.device);
+  if ((features & ArgumentCheck::kLayout) != 0 &&
+      TVM_FFI_PREDICT_FALSE(!IsCompact(tensor, check.free_dimensions))) {
+    FailStrides(check.layout_failure, tensor);
+  }
+  if ((features & ArgumentCheck::kRepeats) != 0 &&
+      TVM_FFI_PREDICT_FALSE(HasRepeatedElements(tensor))) {
+    FailStrides(check.repeats_failure, tensor);
   }
   for (const ExtentCheck& extent : check.extents) {
-    int32_t axis = extent.axis < 0 ? extent.axis + tensor->ndim : extent.axis;
-    CheckExtent(extent, tensor->shape[axis], axis);
+    int32_t axis = extent.axis < 0 ? extent.axis + tensor.ndim : extent.axis;
+    CheckExtent(extent, tensor.shape[axis], axis);
   }
-  if ((AddressOf(*tensor) & (check.alignment - 1)) != 0) {
-    if (tensor->data != nullptr && !IsEmpty(*tensor)) {
-      uint64_t got = MisalignmentOf(*tensor, check.alignment);
-      FailNumber(check.alignment_failure, static_cast<int64_t>(got));
-    }
-  }
-  if (check.null_failure != kNone) CheckAddress(check, *tensor);
+  if ((features & ArgumentCheck::kAlignment) != 0) CheckAlignment(check, tensor);
+  if ((features & ArgumentCheck::kAddress) != 0) CheckAddress(check, tensor);
 }
 
-TVM_FFI_INLINE void CheckRun::CheckDtype(const ArgumentCheck& check, DLDataType dtype) {
-  if (TVM_FFI_PREDICT_TRUE(IsSame(dtype, check.dtype)) && check.dtype_register == kNone) return;
-  CheckDtypeSet(check, dtype);
+TVM_FFI_INLINE void CheckRun::CheckDevice(const ArgumentCheck& check, DLDevice got) const {
+  bool has_id = check.device.device_id < 0 || got.device_id == check.device.device_id;
+  if (got.device_type != check.device.device_type || !has_id) FailDevice(check.device_failure, got);
 }
 
 void CheckRun::CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype) {
@@ -219,7 +229,8 @@ void CheckRun::CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype) {
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
   if (index == set.size()) FailDtype(check.dtype_failure, dtype, nullptr);
   if (check.dtype_register == kNone) return;
-  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if there is no earlier tensor.
+  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if there is no earlier
+  // tensor.
   int64_t& known = registers_[check.dtype_register];
   int64_t got = static_cast<int64_t>(index) + 1;
   if (known != 0 && known != got) {
@@ -247,6 +258,13 @@ TVM_FFI_INLINE void CheckRun::CheckExtent(const ExtentCheck& check, int64_t got,
   if (TVM_FFI_PREDICT_FALSE(got != expected)) FailNumber(check.failure, got, expected, axis);
 }
 
+TVM_FFI_INLINE void CheckRun::CheckAlignment(const ArgumentCheck& check,
+                                             const DLTensor& tensor) const {
+  uint64_t got = MisalignmentOf(tensor, check.alignment);
+  if (TVM_FFI_PREDICT_TRUE(got == 0) || tensor.data == nullptr || IsEmpty(tensor)) return;
+  FailNumber(check.alignment_failure, static_cast<int64_t>(got));
+}
+
 TVM_FFI_INLINE void CheckRun::CheckAddress(const ArgumentCheck& check,
                                            const DLTensor& tensor) const {
   uint32_t alignment = AlignmentOf(tensor.dtype);
@@ -272,7 +290,8 @@ int32_t CheckRun::AxisOf(const DLTensor& tensor, int64_t axis) const {
   return static_cast<int32_t>(axis);
 }
 
-// The tensor slot of an argument that is None is nullptr; then the checks of the tensor are skipped.
+// The tensor slot of an argument that is None is nullptr; then the checks of the tensor are
+// skipped.
 void CheckRun::Execute(size_t start) {
   const int64_t* code = program_.code.data();
   const int64_t* at = code + start;

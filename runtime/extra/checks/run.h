@@ -6,30 +6,9 @@
 #include <tvm/ffi/base_detail.h>
 #include <tvm/ffi/c_api.h>
 
-#include <memory>
-
 #include "checks/program.h"
 
 namespace tvm::ffi::extra::checks {
-
-// Uninitialised 64-bit words for one call.  They are inline for most programs, and on the heap for
-// large ones.
-class Scratch {
- public:
-  explicit Scratch(size_t num_words) {
-    if (TVM_FFI_PREDICT_FALSE(num_words > kInline)) heap_.reset(new int64_t[num_words]);
-  }
-  template <typename T>
-  T* at(size_t word) {
-    static_assert(sizeof(T) == sizeof(int64_t), "a word");
-    return reinterpret_cast<T*>((heap_ ? heap_.get() : inline_) + word);
-  }
-
- private:
-  static constexpr size_t kInline = 96;
-  std::unique_ptr<int64_t[]> heap_;
-  int64_t inline_[kInline];
-};
 
 class CheckRun {
  public:
@@ -38,13 +17,13 @@ class CheckRun {
     return program.initial.size() + program.num_tensors;
   }
 
-  // scratch: at least NumSlots(program) words
-  CheckRun(const CheckProgram& program, const TVMFFIAny* args, int32_t num_args, Scratch* scratch)
+  // words: uninitialised memory for NumSlots(program) words
+  CheckRun(const CheckProgram& program, const TVMFFIAny* args, int32_t num_args, int64_t* words)
       : program_(program),
         args_(args),
         num_args_(num_args < 0 ? 0 : static_cast<uint32_t>(num_args)),
-        registers_(scratch->at<int64_t>(0)),
-        tensors_(scratch->at<const DLTensor*>(program.initial.size())) {}
+        registers_(words),
+        tensors_(reinterpret_cast<const DLTensor**>(words + program.initial.size())) {}
 
   // Checks all arguments, which are borrowed.  Then the registers have the values of numbers and
   // extents, and the tensor slots the addresses of the tensors, NULL for an omitted tensor.
@@ -62,11 +41,14 @@ class CheckRun {
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
-  void CheckTensor(const ArgumentCheck& check, const TVMFFIAny& arg, size_t index);
+  void CheckTensor(const ArgumentCheck& check, const DLTensor& tensor);
+  void CheckMissing();
+  void CheckAlignment(const ArgumentCheck& check, const DLTensor& tensor) const;
   void CheckNumber(const ArgumentCheck& check, const TVMFFIAny& arg);
   void CheckUnsigned(const ArgumentCheck& check, const TVMFFIAny& arg);
   const DLTensor* ReadTensor(const ArgumentCheck& check, const TVMFFIAny& arg) const;
-  void CheckDtype(const ArgumentCheck& check, DLDataType dtype);
+  void CheckValue(const ArgumentCheck& check, const TVMFFIAny& arg);
+  void CheckDevice(const ArgumentCheck& check, DLDevice got) const;
   void CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype);
   void CheckExtent(const ExtentCheck& check, int64_t got, int32_t axis);
   void CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) const;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace tvm::ffi::extra::checks {
 
@@ -14,8 +15,8 @@ inline bool IsEmpty(const DLTensor& tensor) {
   return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
 }
 
-// Returns true if the dimensions from `free_dimensions` on are row-major without gaps.  The stride of
-// a dimension with extent 1 does not matter.
+// Returns true if the dimensions from `free_dimensions` on are row-major without gaps.  The stride
+// of a dimension with extent 1 does not matter.
 inline bool IsCompact(const DLTensor& tensor, int32_t free_dimensions = 0) {
   uint64_t step = 1;  // unsigned, because extents from callers may overflow
   if (tensor.strides == nullptr) return true;
@@ -56,9 +57,9 @@ inline uintptr_t AddressOf(const DLTensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
 }
 
-// Returns true if two tensors certainly share memory: if they have the same first element, or if both
-// are compact and their bytes overlap.  Other tensors with gaps may be interleaved, such as the odd
-// and the even elements of a vector.
+// Returns true if two tensors certainly share memory: if they have the same first element, or if
+// both are compact and their bytes overlap.  Other tensors with gaps may be interleaved, such as
+// the odd and the even elements of a vector.
 inline bool Overlap(const DLTensor& a, const DLTensor& b) {
   uintptr_t first_a = AddressOf(a), first_b = AddressOf(b);
   const DLTensor& lower = first_a < first_b ? a : b;
@@ -86,7 +87,10 @@ inline uint32_t AlignmentOf(DLDataType dtype) {
 }
 
 inline bool IsSame(DLDataType a, DLDataType b) {
-  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+  uint32_t bits_a, bits_b;  // one comparison of 32 bits
+  std::memcpy(&bits_a, &a, sizeof(bits_a));
+  std::memcpy(&bits_b, &b, sizeof(bits_b));
+  return bits_a == bits_b;
 }
 
 }  // namespace tvm::ffi::extra::checks

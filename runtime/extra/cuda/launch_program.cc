@@ -24,9 +24,9 @@ class Reader {
   void ReadVariant(LaunchVariant* variant);
   std::string ReadKernelName();
   uint32_t ReadStart(bool may_be_none);
-  uint32_t Register() { return reader_.Index(program_.checks.num_registers(), "register index"); }
+  uint32_t Register() { return reader_.Index(program_.checks.num_registers, "register index"); }
   uint32_t RegisterOrNone() {
-    return reader_.IndexOrNone(program_.checks.num_registers(), "register index");
+    return reader_.IndexOrNone(program_.checks.num_registers, "register index");
   }
 
   checks::ProgramReader reader_;
@@ -44,8 +44,8 @@ LaunchProgram Reader::Read() {
   size_t position = reader_.position();
   checks::CheckProgram& checks = program_.checks = checks::ReadCheckProgram(&reader_);
   if (checks.num_tensors - checks.num_parameters != num_results) {
-    reader_.Fail(position, "expected a tensor slot for each of " + std::to_string(num_results) +
-                               " results");
+    reader_.Fail(position,
+                 "expected a tensor slot for each of " + std::to_string(num_results) + " results");
   }
   program_.first_tensor = reader_.IndexOrNone(checks.num_parameters, "index of the first tensor");
   program_.no_variant_failure = reader_.IndexOrNone(checks.failures.size(), "message index");
@@ -64,7 +64,7 @@ LaunchProgram Reader::Read() {
 
 void Reader::ReadResult(LaunchResult* result) {
   result->extent_registers =
-      reader_.Indices(program_.checks.num_registers(), "extents", "register index");
+      reader_.Indices(program_.checks.num_registers, "extents", "register index");
   result->dtype_set = reader_.Index(program_.checks.dtype_sets.size(), "dtype set index");
   result->dtype_register = RegisterOrNone();
 }
@@ -72,8 +72,9 @@ void Reader::ReadResult(LaunchResult* result) {
 std::string Reader::ReadKernelName() {
   size_t position = reader_.position();
   std::string name = reader_.Text("bytes of a kernel name");
-  if (name.empty()) reader_.Fail(position, "empty kernel name");
-  if (name.find('\0') != std::string::npos) reader_.Fail(position, "kernel name with a NUL byte");
+  if (name.empty()) reader_.Fail(position, "a kernel name is empty");
+  if (name.find('\0') != std::string::npos)
+    reader_.Fail(position, "a kernel name contains a NUL byte");
   return name;
 }
 
@@ -91,7 +92,8 @@ uint32_t Reader::ReadStart(bool may_be_none) {
 void Reader::ReadVariant(LaunchVariant* variant) {
   size_t position = reader_.position();
   variant->images = reader_.Indices(num_images_, "images", "image index");
-  if (variant->images.empty()) reader_.Fail(position, "expected images, got none");
+  if (variant->images.empty())
+    reader_.Fail(position, "expected at least one device image, got none");
   variant->kernels.resize(reader_.NonzeroCount(kWord, "kernels"));
   for (std::string& kernel : variant->kernels) kernel = ReadKernelName();
   variant->kernel_register = RegisterOrNone();

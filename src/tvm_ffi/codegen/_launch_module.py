@@ -74,5 +74,5 @@ def image_parts(image: DeviceImage) -> list[Any]:
 def plan_parts(plan: LaunchPlan, images: Sequence[DeviceImage]) -> list[Any]:
     """Return a launch plan as a list of name, doc, metadata and launch program for the runtime."""
     documentation = plan.signature.doc or str(plan.signature)
-    metadata = metadata_text(plan.signature)
+    metadata = metadata_text(plan.signature, {"checked": True})
     return [plan.name, documentation, metadata, launch_program(plan, images)]

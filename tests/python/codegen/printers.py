@@ -17,6 +17,15 @@ from tvm_ffi.signature._check_program import check_program
 
 PRINTERS = ("c", "llvm")
 CHECKERS = (*PRINTERS, "engine")
+# A function with the packed calling convention that returns None.
+IDLE = """
+#include <tvm/ffi/c_api.h>
+TVM_FFI_DLL_EXPORT int __tvm_ffi_do_nothing(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)handle, (void)args, (void)num_args, (void)result;
+  return 0;
+}
+"""
 
 
 class Built:
@@ -81,23 +90,30 @@ def _build_llvm(name, wrappers, texts, folder, **_):
     return Built(made, path, tvm_ffi.load_module(helpers), plain)
 
 
-class _CheckFunctions:
-    """The check programs of wrappers, with the interface of a module."""
+class _CheckedFunctions:
+    """Functions that do nothing but check their arguments, with the interface of a module.
 
-    def __init__(self, wrappers: Any) -> None:
-        create = tvm_ffi.get_global_func("pytvmffi.CheckFunction")
-        self._functions = {
-            wrapper.name: create(check_program(wrapper.signature)) for wrapper in wrappers
-        }
+    Both the binding and the functions check the arguments, so that callers in Python and in C get
+    the checks.
+    """
+
+    def __init__(self, wrappers: Any, idle: tvm_ffi.Function) -> None:
+        checked = tvm_ffi.get_global_func("pytvmffi.CheckFunction")
+        self._names = {wrapper.name: f"checks.{wrapper.name}" for wrapper in wrappers}
+        for wrapper in wrappers:
+            function = checked(check_program(wrapper.signature), idle)
+            tvm_ffi.register_global_func(
+                self._names[wrapper.name], function, override=True, signature=wrapper.signature
+            )
 
     def get_function(self, name: str) -> Any:
-        if name not in self._functions:
+        if name not in self._names:
             raise AttributeError(name)
-        return self._functions[name]
+        return tvm_ffi.get_global_func(self._names[name])
 
 
 def _build_engine(name, wrappers, texts, folder, **_):
-    helpers = cpp.build_inline(f"{name}_helpers", c_sources=texts)
-    return Built(
-        _CheckFunctions(wrappers), Path(helpers), tvm_ffi.load_module(helpers), ctypes.CDLL(helpers)
-    )
+    helpers = cpp.build_inline(f"{name}_helpers", c_sources=[*texts, IDLE])
+    module = tvm_ffi.load_module(helpers)
+    functions = _CheckedFunctions(wrappers, module.get_function("do_nothing"))
+    return Built(functions, Path(helpers), module, ctypes.CDLL(helpers))

@@ -145,6 +145,13 @@ cdef int _copy_call_settings(Function copy, Function function) except -1:
     return 0
 
 
+def unchecked_function(Function function not None) -> Function:
+    """Return a new `Function` for the same native function, whose calls skip the checks."""
+    cdef Function copy = plain_function(function)
+    copy.is_unchecked = True
+    return copy
+
+
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
     """Return a new instance of the `Function` subclass `cls`, with the dict `attributes`.
 
