@@ -55,10 +55,10 @@ cdef class BoundCall:
                 check(-2)
             self.num_args += 1
         binder = <ArgumentBinder>load_binder(function)
-        if binder is not None and binder.checks is not None and not function.is_unchecked:
+        if binder is not None and binder.checks != NULL and not function.is_unchecked:
             result.type_index, result.zero_padding, result.v_int64 = abi.kTVMFFINone, 0, 0
-            check(abi.TVMFFIFunctionGetCellPtr(binder.checks.chandle).safe_call(
-                binder.checks.chandle, self.args, self.num_args, &result))
+            check(abi.TVMFFIFunctionGetCellPtr(binder.checks).safe_call(
+                binder.checks, self.args, self.num_args, &result))
         return 0
 
     cdef int _pack(self, int32_t index) noexcept:

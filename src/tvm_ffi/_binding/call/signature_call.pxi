@@ -29,7 +29,9 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.interpreter cimport (
     is_finalizing, load_count, load_flag, store_count, store_flag,
 )
-from tvm_ffi._binding.object cimport CObject, check, hooks, releases_gil_by_default, set_exception
+from tvm_ffi._binding.object cimport (
+    CObject, check, handle_of, hooks, release_object, releases_gil_by_default, set_exception,
+)
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
 cdef enum:
@@ -94,7 +96,9 @@ cdef class ArgumentBinder:
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic
-        self.checks = checks
+        if checks is not None:
+            self.checks = handle_of(checks)
+            abi.TVMFFIObjectIncRef(self.checks)
         takes_all_by_position = not is_variadic and num_positional == self.num_params
         self.exact_count = self.num_params if takes_all_by_position else -1
         self.conversions = <Conversion*>calloc(len(names) + 1, sizeof(Conversion))
@@ -106,6 +110,8 @@ cdef class ArgumentBinder:
 
     def __dealloc__(self):
         free(self.conversions)
+        if self.checks != NULL:
+            release_object(self.checks)
 
     cdef int _add_conversion(self, int index, object converter) except -1:
         cdef Conversion* conversion = &self.conversions[self.num_conversions]
@@ -361,7 +367,7 @@ cdef object _publish(Function function, ArgumentBinder binder):
     Py_DECREF(owned)
     if binder is None:
         store_entry(function, <Vectorcall>call_by_position)
-    elif binder.checks is None or function.is_unchecked:
+    elif binder.checks == NULL or function.is_unchecked:
         store_entry(function, <Vectorcall>_call_with_binder)
     else:
         store_entry(function, <Vectorcall>_call_with_checks)
@@ -386,7 +392,7 @@ cdef PyObject* _call_with_checks(
     """Vectorcall entry of functions with a signature that the called code does not check."""
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef ArgumentBinder binder = <ArgumentBinder>load_binder(<Function>callable)
-    cdef abi.TVMFFIObjectHandle checks = binder.checks.chandle
+    cdef abi.TVMFFIObjectHandle checks = binder.checks
     if kwnames == NULL and num_args == binder.exact_count and needs_no_conversion(binder, values):
         return call_checked(<Function>callable, values, num_args, checks)
     return _bind_and_call(<Function>callable, binder, values, num_args, kwnames, checks)
