@@ -208,7 +208,9 @@ class _Writer:
             bits = float_bits(argument.number) if is_float else int(argument.number)
             return _FLOAT32 if type_ == "float32" else _REGISTER, self._out.register(bits)
         if kind == "value":
-            return _FLOAT32 if type_ == "float32" else _REGISTER, self._checks.values[argument.source]
+            return _FLOAT32 if type_ == "float32" else _REGISTER, self._checks.values[
+                argument.source
+            ]
         if kind in ("extent", "workspace"):
             register = self._plan_value(argument.extent)
         elif kind in _AXES:
@@ -266,7 +268,6 @@ class _Writer:
 
     def _result_table(self) -> bytes:
         return b"".join(
-            counted(map(words, row.extents))
-            + words(self._out.dtypes(row.dtypes), row.dtype_index)
+            counted(map(words, row.extents)) + words(self._out.dtypes(row.dtypes), row.dtype_index)
             for row in self._results
         )

@@ -127,9 +127,7 @@ class Assembler:
                 operand.uses.append(len(self.code))
                 self.code.append(0)
             else:
-                self.code.append(
-                    self.failure(operand) if isinstance(operand, Failure) else operand
-                )
+                self.code.append(self.failure(operand) if isinstance(operand, Failure) else operand)
 
     def bind(self, label: Label) -> None:
         """Set the address of a label to the current end of the code."""
@@ -195,9 +193,7 @@ class CheckWriter:
             if check.kind == "extent" and isinstance(check.extent, Expression):
                 self._calculated(check, check.extent)
             elif check.kind == "overlap":
-                self.out.emit(
-                    "overlap", check.position, check.other, check.failures["overlap"]
-                )
+                self.out.emit("overlap", check.position, check.other, check.failures["overlap"])
 
     def encoded(self) -> bytes:
         """Return the bytes of the check program."""
@@ -335,9 +331,7 @@ class CheckWriter:
             if name not in self._bound:
                 self.out.emit("jump_if_zero", self.extents[name][1], label)
         value = self.value(extent, check.failures)
-        self.out.emit(
-            "extent_equals", check.position, check.axis, value, check.failures["differs"]
-        )
+        self.out.emit("extent_equals", check.position, check.axis, value, check.failures["differs"])
         self.out.bind(label)
         self.known.clear()  # a jump to the label skips the evaluation of these extents
 
@@ -411,4 +405,3 @@ def float_bits(value: float) -> int:
     """Return the bits of a double as a signed 64-bit integer."""
     bits: int = struct.unpack("<q", struct.pack("<d", float(value)))[0]
     return bits
-

@@ -343,9 +343,7 @@ class _CheckBuilder:
             "function writes into it; pass arrays that do not overlap"
         )
         failures = {"overlap": self._failure("ValueError", template)}
-        return Check(
-            "overlap", self._parameter, self._position, failures, other=other_position
-        )
+        return Check("overlap", self._parameter, self._position, failures, other=other_position)
 
     def address(self) -> Check:
         return self._check(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of wrapper libraries with each printer, for the code generation tests.
 
-Tests of checks alone also run with the runtime's check programs, as the printer ``engine``."""
+Tests of checks alone also run with the runtime's check programs, as the printer ``engine``.
+"""
 
 from __future__ import annotations
 

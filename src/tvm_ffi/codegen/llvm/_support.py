@@ -226,9 +226,7 @@ def overlap(code: Code, a: Any, b: Any) -> None:
     first_a, first_b = (code.ptrtoint(address_of(code, tensor), I64) for tensor in (a, b))
     is_a_lower = code.icmp_unsigned("<", first_a, first_b)
     lower = code.select(is_a_lower, a, b)
-    distance = code.select(
-        is_a_lower, code.sub(first_b, first_a), code.sub(first_a, first_b)
-    )
+    distance = code.select(is_a_lower, code.sub(first_b, first_a), code.sub(first_a, first_b))
     dtype = code.field(lower, TENSOR, "dtype")
     bits = code.and_(code.lshr(dtype, I32(8)), I32(255))
     bits = code.zext(code.mul(bits, code.lshr(dtype, I32(16))), I64)
