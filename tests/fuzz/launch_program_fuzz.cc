@@ -71,6 +71,7 @@ std::string TensorRow(fuzz::Input* input) {
   row += Words({Optional(kSets, input), Optional(kRegisters, input)});
   row += Words({Optional(kFailures, input), Optional(kFailures, input)});
   row += Words({input->Below(4), Optional(2, input), Optional(kFailures, input)});
+  row += Words({Optional(kFailures, input)});
   row += Words({input->Below(4), Optional(kFailures, input), Optional(kFailures, input)});
   uint32_t num_extents = input->Below(4);
   row += Words({num_extents});

@@ -234,6 +234,7 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
       static_cast<DLDeviceType>(reader_.Between(0, INT32_MAX, "device type"));
   check->device.device_id = static_cast<int32_t>(reader_.Between(-1, INT32_MAX, "device id"));
   check->device_failure = MessageOrNone();
+  check->negative_failure = MessageOrNone();
   check->free_dimensions =
       static_cast<int32_t>(reader_.Between(0, INT32_MAX, "number of dimensions"));
   check->layout_failure = MessageOrNone();
@@ -291,6 +292,7 @@ void CheckReader::DeriveFeatures(ArgumentCheck* check) {
   add(is_single, ArgumentCheck::kDtype);
   add(has_dtypes && !is_single, ArgumentCheck::kDtypeSet);
   add(check->device_failure != kNone, ArgumentCheck::kDevice);
+  add(check->negative_failure != kNone, ArgumentCheck::kNegative);
   add(check->layout_failure != kNone, ArgumentCheck::kLayout);
   add(check->repeats_failure != kNone, ArgumentCheck::kRepeats);
   add(check->alignment > 1 && check->alignment_failure != kNone, ArgumentCheck::kAlignment);

@@ -38,6 +38,7 @@
 //                    the set, or 0 before the first tensor; message indices for the set, the
 //                    register
 //     device         device type, device id or -1, optional message index
+//     negative       optional message index for a negative extent
 //     layout         number of leading dimensions whose strides are free, optional message index;
 //                    the others must be row-major without gaps
 //     repeats        optional message index for a stride of 0
@@ -132,6 +133,7 @@ struct ArgumentCheck {
     kRepeats = 64,
     kAlignment = 128,
     kAddress = 256,
+    kNegative = 512,
   };
   ArgumentKind kind;
   uint32_t features;  // sum of bits of Feature; derived by the reader
@@ -155,6 +157,7 @@ struct ArgumentCheck {
   uint32_t dtype_set, dtype_register, dtype_failure, variable_failure;
   DLDevice device;  // device_id is -1 for all devices of the type
   uint32_t device_failure;
+  uint32_t negative_failure;
   int32_t free_dimensions;
   uint32_t layout_failure, repeats_failure;
   std::vector<ExtentCheck> extents;

@@ -202,6 +202,7 @@ TVM_FFI_INLINE void CheckRun::CheckTensor(const ArgumentCheck& check, const DLTe
   }
   if ((features & ArgumentCheck::kDtypeSet) != 0) CheckDtypeSet(check, tensor.dtype);
   if ((features & ArgumentCheck::kDevice) != 0) CheckDevice(check, tensor.device);
+  if ((features & ArgumentCheck::kNegative) != 0) CheckExtentsNotNegative(check, tensor);
   if ((features & ArgumentCheck::kLayout) != 0 &&
       TVM_FFI_PREDICT_FALSE(!IsCompact(tensor, check.free_dimensions))) {
     FailStrides(check.layout_failure, tensor);
@@ -216,6 +217,15 @@ TVM_FFI_INLINE void CheckRun::CheckTensor(const ArgumentCheck& check, const DLTe
   }
   if ((features & ArgumentCheck::kAlignment) != 0) CheckAlignment(check, tensor);
   if ((features & ArgumentCheck::kAddress) != 0) CheckAddress(check, tensor);
+}
+
+TVM_FFI_INLINE void CheckRun::CheckExtentsNotNegative(const ArgumentCheck& check,
+                                                      const DLTensor& tensor) const {
+  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
+    if (TVM_FFI_PREDICT_FALSE(tensor.shape[axis] < 0)) {
+      FailNumber(check.negative_failure, tensor.shape[axis], 0, axis);
+    }
+  }
 }
 
 TVM_FFI_INLINE void CheckRun::CheckDevice(const ArgumentCheck& check, DLDevice got) const {

@@ -49,6 +49,7 @@ class CheckRun {
   const DLTensor* ReadTensor(const ArgumentCheck& check, const TVMFFIAny& arg) const;
   void CheckValue(const ArgumentCheck& check, const TVMFFIAny& arg);
   void CheckDevice(const ArgumentCheck& check, DLDevice got) const;
+  void CheckExtentsNotNegative(const ArgumentCheck& check, const DLTensor& tensor) const;
   void CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype);
   void CheckExtent(const ExtentCheck& check, int64_t got, int32_t axis);
   void CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) const;

@@ -202,6 +202,14 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
+/* Return the first dimension of a tensor whose extent is negative; -1 if there is none. */
+WRAPPER_HOT int32_t wrapper_negative_axis(const DLTensor* tensor, int32_t ndim) {
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (tensor->shape[i] < 0) return i;
+  }
+  return -1;
+}
+
 /* Return true if a tensor is empty, or if the elements are in row-major order without gaps.  The
  * strides of axes of extent 1 are ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
@@ -245,8 +253,8 @@ WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
 
-/* Return true if two tensors certainly share memory: if they have the same first element, or if both
- * are compact and their bytes overlap.  Other tensors with gaps may be interleaved. */
+/* Return true if two tensors certainly share memory: if they have the same first element, or if
+ * both are compact and their bytes overlap.  Other tensors with gaps may be interleaved. */
 WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
   const uintptr_t first_a = (uintptr_t)wrapper_address(a), first_b = (uintptr_t)wrapper_address(b);
   const DLTensor* lower = first_a < first_b ? a : b;

@@ -289,6 +289,7 @@ class CheckWriter:
         row += words(self.out.dtypes(names) if names else NONE, variable)
         row += words(failure("dtype"), failure("dtype", "variable"))
         row += words(*_device_words(type_.device), failure("device"))
+        row += words(failure("negative"))
         row += words(0, failure("layout"), failure("repeats"))
         is_optional = "None" in (accepted_type_names(type_) or ())
         row += counted(

@@ -8,9 +8,10 @@ an `ffi.BigInt`.  The order of the checks is:
 
 1. The number of arguments.
 2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: ndim,
-   dtype, device, layout, and if it is written, whether it is writable and has no stride of 0; the
-   extents that are constants or names, the declared alignment, and the address if it is passed by
-   address.  The first extent or integer with a name binds the name; later ones must be equal.
+   dtype, device, no negative extent, layout; if the tensor is written, that it is writable and has
+   no stride of 0; the extents that are constants or names, the declared alignment, and the address
+   if it is passed by address.  The first extent or integer with a name binds the name; later ones
+   must be equal.
 3. Extents that are expressions, once all names are bound.
 4. Each tensor that is written shares no memory with another tensor.
 
@@ -119,6 +120,7 @@ class Check:
     - ``dtype``: ``dtype`` (got); ``variable`` (expected, got) if an earlier tensor has bound the
       dtype variable to another dtype
     - ``device``: ``device`` (got)
+    - ``negative``: ``negative`` (axis, got) for a negative extent
     - ``layout``: ``layout`` (got, the strides)
     - ``writable``: ``writable``
     - ``repeats``: ``repeats`` (got, the strides)
@@ -299,6 +301,8 @@ class _CheckBuilder:
         if type_.device is not None:
             template = f"expected device {type_.device}, got {{got}}"
             yield self._check("device", device=self._failure("ValueError", template))
+        template = "shape[{axis}] must be >= 0, got {got}"
+        yield self._check("negative", negative=self._failure("ValueError", template))
         if type_.is_compact:
             template = "expected a compact tensor, got strides {got}"
             yield self._check("layout", layout=self._failure("ValueError", template))

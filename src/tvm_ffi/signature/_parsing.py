@@ -50,7 +50,10 @@ class _SignatureTokens(Tokens):
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
     # The star in `float32*[n]` belongs to the name, the star in `n*2` is an operator. A star
     # belongs to the name before it if the text after it cannot be a factor.
-    _AFTER_STAR = r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|unchecked|doc)\b|align\s+\d)"
+    _AFTER_STAR = (
+        r"\s*(?:[\[,)\]=|]|$|->|align\s+\d"
+        r"|(?:on|compact|strided|where|raises|non_blocking|unchecked|doc)\b)"
+    )
     _TOKEN = re.compile(
         rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
         rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_AFTER_STAR}))?"

@@ -158,6 +158,11 @@ class _CallChecker:
         if check.tensor.device not in (tensor.device.type, str(tensor.device)):
             _raise(check.failures["device"], got=tensor.device)
 
+    def _negative(self, check: Check, tensor: Any) -> None:
+        for axis, extent in enumerate(tensor.shape):
+            if extent < 0:
+                _raise(check.failures["negative"], axis=axis, got=extent)
+
     def _layout(self, check: Check, tensor: Any) -> None:
         if not tensor.is_contiguous():
             _raise(check.failures["layout"], got=values.strides_text(tensor.strides))

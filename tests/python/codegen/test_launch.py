@@ -350,13 +350,13 @@ def words(*numbers: int) -> bytes:
     return struct.pack(f"<{len(numbers)}q", *numbers)
 
 
-# Rows of checks/program.h: a parameter that accepts any value, and a tensor with the first dtype set.
+# Rows of checks/program.h: a parameter for any value, and a tensor with the first dtype set.
 ANY = words(0, 0, 0, 0)
-TENSOR = words(4, 0, 0, 0, 0, -1, 0, -1, 0, -1, 0, -1, -1, 0, -1, -1, 0, 1, -1, -1, -1)
+TENSOR = words(4, 0, 0, 0, 0, -1, 0, -1, 0, -1, 0, -1, -1, -1, 0, -1, -1, 0, 1, -1, -1, -1)
 
 
 def program(rows: list[bytes], *, num_registers: int = 1, num_dtypes: int = 1) -> bytes:
-    """Return a launch program in the format of launch_program.h, with one failure and one launch."""
+    """Return a launch program as in launch_program.h, with one failure and one launch."""
     checks = words(1, len(rows), 0) + words(num_registers, 0)
     checks += words(1, 0, 0)  # one message without text
     checks += words(1, num_dtypes, *[2 | 32 << 8 | 1 << 16] * num_dtypes)

@@ -181,6 +181,17 @@ def is_empty(code: Code, tensor: Any) -> None:
     code.ret(I1(0))
 
 
+@hot(I32, PTR)
+def negative_axis(code: Code, tensor: Any) -> None:
+    """Return the first dimension of a tensor whose extent is negative; -1 if there is none."""
+    shape = code.field(tensor, TENSOR, "shape")
+    with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
+        is_negative = code.icmp_signed("<", code.element(I64, shape, axis), I64(0))
+        with code.if_then(is_negative, likely=False):
+            code.ret(axis)
+    code.ret(I32(-1))
+
+
 @hot(I1, PTR, I32)
 def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
     """Return true if the elements of a tensor are in row-major order without gaps.
