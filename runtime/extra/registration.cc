@@ -28,6 +28,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterContainerMutations();
   RegisterContainerVisits();
   // Functions
+  RegisterCheckFunctions();
   RegisterContainerDevice();
   RegisterCustomModule();
   RegisterDeepCopy();

@@ -11,6 +11,7 @@ namespace tvm::ffi::extra {
 void RegisterAutoInit();
 void RegisterBigIntJson();
 void RegisterBigIntType();
+void RegisterCheckFunctions();
 void RegisterContainerDevice();
 void RegisterContainerMutations();
 void RegisterContainerVisits();

@@ -266,7 +266,7 @@ pub fn return_text(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     guard(result, "documentation", || Any::new(row.text().to_str()?))
 }
 
-/// Store the signature in a row as the result of a packed call, in JSON: `{"signature": "TEXT"}`.
+/// Store the signature in a row as the result of a packed call, in JSON: `{"signature": "TEXT", "checked": true}`.
 pub fn return_metadata(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     ABI.text();
     guard(result, "metadata", || {
@@ -278,7 +278,7 @@ pub fn return_metadata(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
                 _ => json.push(character),
             }
         }
-        json.push_str("\"}");
+        json.push_str("\",\"checked\":true}");
         Any::new(json)
     })
 }

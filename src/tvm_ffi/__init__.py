@@ -127,6 +127,7 @@ __all__ = [
     "structural_visit",
     "structural_walk",
     "system_lib",
+    "unchecked",
     "use_raw_stream",
     "use_torch_stream",
 ]
@@ -233,6 +234,7 @@ __getattr__ = _late_attributes(
         "structural_mutate": ".structural:structural_mutate",
         "structural_visit": ".structural:structural_visit",
         "structural_walk": ".structural:structural_walk",
+        "unchecked": "._binding.call:unchecked",
         "stub": ".stub",
         "testing": ".testing",
         "utils": ".utils",

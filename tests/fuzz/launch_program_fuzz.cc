@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target of launch programs: arbitrary bytes or arbitrary valid instructions, run with
-// arbitrary arguments.  Programs run without a CUDA driver.
+// Fuzz target of launch programs and the check programs in them: arbitrary bytes or arbitrary valid
+// rows and instructions, run with arbitrary arguments.  Programs run without a CUDA driver.
 #include <tvm/ffi/any.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <vector>
 
 #include "../../runtime/extra/cuda/launch_call.h"
@@ -14,71 +16,119 @@ namespace {
 using namespace tvm::ffi;
 using namespace tvm::ffi::extra::cuda;
 
-constexpr uint32_t kArguments = 4, kResults = 1, kRegisters = 8, kFailures = 2, kSets = 2;
-constexpr int64_t kLastOperation = static_cast<int64_t>(Operation::kAlignment);
+constexpr int64_t kArguments = 4, kResults = 1, kRegisters = 8, kFailures = 2, kSets = 2;
+constexpr int64_t kLastOperation = static_cast<int64_t>(extra::checks::Operation::kStride);
 
 // ---- Programs -----------------------------------------------------------------------------------
 
-std::string Little(uint64_t value, int width) {
+std::string Words(std::initializer_list<int64_t> words) {
   std::string bytes;
-  for (int i = 0; i < width; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int64_t word : words) {
+    for (int i = 0; i < 8; ++i) bytes += static_cast<char>(word >> (8 * i) & 0xff);
+  }
   return bytes;
 }
 
-std::string Text(std::string_view text) { return Little(text.size(), 8) + std::string(text); }
-
-// Returns the program bytes up to the launch variants.
-std::string Tables() {
-  std::string text;
-  for (uint32_t size : {1u, kArguments, kResults, kRegisters}) text += Little(size, 4);
-  text += Little(kFailures, 8) + Little(0, 4) + Text("{got} of {expected} {axis}") + Little(1, 4);
-  text += Text("{device} {{ {gpu}") + Little(kSets, 8);
-  text += Little(1, 8) + Little(0x00012002, 4);                          // float32
-  text += Little(2, 8) + Little(0x00010801, 4) + Little(0x00011004, 4);  // uint8, bfloat16
-  text += Little(0, 8);  // no messages for missing arguments
-  for (uint32_t failure : {0u, 1u}) text += Little(failure, 4);
-  text += Little(0, 4) + Little(0, 4) + Little(1, 4);  // first tensor; no variant; no image
-  return text + Little(kResults, 8) + Little(1, 8) + Little(3, 4) + Little(1, 4) + Little(4, 4);
+std::string Text(std::string_view text) {
+  return Words({static_cast<int64_t>(text.size())}) + std::string(text);
 }
 
-std::string Launch(uint32_t condition, uint32_t numbers) {
-  std::string text = Little(1, 8) + Little(1, 8) + Little(0, 4) + Little(1, 8) + Text("kernel");
-  for (uint32_t word : {5u, condition, 0u, numbers}) text += Little(word, 4);
-  for (uint32_t field = 0; field < kNumLaunchFields; ++field) text += Little(field % 8, 4);
-  text += Little(7, 4) + Little(2, 8);
-  for (uint32_t word : {0u, 1u, 2u, 4u}) text += Little(word, 4);
-  return text;
+// Returns the check program up to the rows of the arguments.
+std::string Tables() {
+  std::string text = Words({1, kArguments, kResults, kRegisters});
+  text += Words({0, 1, 2, 3, 4, 5, 6, 7});
+  text += Words({kFailures, 0}) + Text("{got} of {expected} {axis}") + Words({1});
+  text += Text("{device} {{ {gpu}") + Words({kSets});
+  text += Words({1, 0x00012002});              // float32
+  text += Words({2, 0x00010801, 0x00011004});  // uint8, bfloat16
+  return text + Words({2, 0, 1, 0, 1});        // two required arguments; too many
+}
+
+// Returns a value below `count`, or -1 for none; rarely any integer.
+int64_t Optional(int64_t count, fuzz::Input* input) {
+  if (input->Below(64) == 63) return input->Integer();
+  return static_cast<int64_t>(input->Below(static_cast<uint32_t>(count) + 1)) - 1;
+}
+
+int64_t Below(int64_t count, fuzz::Input* input) {
+  if (input->Below(64) == 63) return input->Integer();
+  return input->Below(static_cast<uint32_t>(count));
+}
+
+std::string Extent(fuzz::Input* input) {
+  int64_t axis = static_cast<int64_t>(input->Below(5)) - 2;
+  return Words({axis, Below(4, input), Below(kRegisters, input), Optional(kRegisters, input),
+                Below(kFailures, input)});
+}
+
+std::string Name(fuzz::Input* input) {
+  if (input->Below(2) == 0) return Words({0});
+  return Words({1}) + Extent(input) + Words({input->Below(2)});
+}
+
+std::string TensorRow(fuzz::Input* input) {
+  std::string row = Words({static_cast<int64_t>(input->Below(8)) - 4, Optional(kFailures, input)});
+  row += Words({Optional(kSets, input), Optional(kRegisters, input)});
+  row += Words({Optional(kFailures, input), Optional(kFailures, input)});
+  row += Words({input->Below(4), Optional(2, input), Optional(kFailures, input)});
+  row += Words({Optional(kFailures, input)});
+  row += Words({input->Below(4), Optional(kFailures, input), Optional(kFailures, input)});
+  uint32_t num_extents = input->Below(4);
+  row += Words({num_extents});
+  for (uint32_t i = 0; i < num_extents; ++i) row += Extent(input);
+  row += Words({int64_t{1} << input->Below(8), Optional(kFailures, input)});
+  return row + Words({Optional(kFailures, input), Optional(kFailures, input)});
+}
+
+std::string Row(fuzz::Input* input) {
+  int64_t kind = Below(5, input);
+  std::string row = Words({kind, Below(4, input), 0, 1});
+  if (kind == 1) row += Words({input->Integer(), Optional(kRegisters, input)});
+  if (kind == 2) {
+    row += Words({input->Integer(), Optional(kRegisters, input), Below(3, input)});
+    row += Words({input->Integer(), input->Integer(), 0}) + Name(input);
+  }
+  if (kind == 3) row += Words({Optional(kRegisters, input), 1}) + Name(input);
+  return kind == 4 ? row + TensorRow(input) : row;
+}
+
+// Returns the launch program after the check program.
+std::string Launch(int64_t condition, int64_t numbers) {
+  std::string text = Words({0, 0, 1});           // first tensor, no variant, no image
+  text += Words({1, 3, 1, 4});                   // the result: one extent, dtype set, register
+  text += Words({1, 1, 0, 1}) + Text("kernel");  // one variant, image and kernel
+  text += Words({5, condition, 0, numbers});
+  for (int64_t field = 0; field < static_cast<int64_t>(kNumLaunchFields); ++field) {
+    text += Words({field % kRegisters});
+  }
+  return text + Words({7, 2, 0, 1, 2, 4});
 }
 
 int64_t Operand(char kind, fuzz::Input* input) {
-  if (input->Below(64) == 63) return input->Integer();
   switch (kind) {
     case 'V':
-      return input->Below(kRegisters);
+      return Below(kRegisters, input);
     case 'T':
-      return input->Below(kArguments + kResults);
-    case 'A':
-      return input->Below(kArguments);
+      return Below(kArguments + kResults, input);
     case 'F':
-      return input->Below(kFailures);
-    case 'D':
-      return input->Below(kSets);
+      return Below(kFailures, input);
     case 'N':
       return input->Below(2) == 0 ? input->Below(8) : input->Integer();
     default:  // 1 to 4 instructions ahead; Code() converts it to a code address
-      return 1 + input->Below(4);
+      return 1 + Below(4, input);
   }
 }
 
 std::string Code(fuzz::Input* input, std::vector<size_t>* starts) {
   std::vector<int64_t> code;
-  std::vector<size_t> jumps,
-      instructions;  // offsets of jump operands in the bytes, and indices of their instructions
+  // Offsets of jump operands, and indices of their instructions.
+  std::vector<size_t> jumps, instructions;
   for (uint32_t i = input->Below(32); i > 0; --i) {
     starts->push_back(code.size());
     int64_t operation = input->Below(kLastOperation + 1);
     code.push_back(operation);
-    for (const char* kind = OperandsOf(static_cast<Operation>(operation)); *kind != 0; ++kind) {
+    const char* kind = extra::checks::OperandsOf(static_cast<extra::checks::Operation>(operation));
+    for (; *kind != 0; ++kind) {
       if (*kind == 'J') jumps.push_back(code.size()), instructions.push_back(starts->size() - 1);
       code.push_back(Operand(*kind, input));
     }
@@ -90,17 +140,19 @@ std::string Code(fuzz::Input* input, std::vector<size_t>* starts) {
     size_t target = instructions[i] + static_cast<size_t>(code[jumps[i]]);
     code[jumps[i]] = static_cast<int64_t>((*starts)[std::min(target, starts->size() - 1)]);
   }
-  std::string text = Little(code.size(), 8);
-  for (int64_t word : code) text += Little(static_cast<uint64_t>(word), 8);
+  std::string text = Words({static_cast<int64_t>(code.size())});
+  for (int64_t word : code) text += Words({word});
   return text;
 }
 
 std::string Program(fuzz::Input* input) {
   std::vector<size_t> starts;
   std::string code = Code(input, &starts);
-  auto start = [&] { return static_cast<uint32_t>(starts[input->Below(255) % starts.size()]); };
-  uint32_t condition = input->Below(2) == 0 ? kNone : start();
-  return Tables() + Launch(condition, start()) + code;
+  auto start = [&] { return static_cast<int64_t>(starts[input->Below(255) % starts.size()]); };
+  int64_t condition = input->Below(2) == 0 ? -1 : start();
+  std::string text = Words({2, kResults}) + Tables();
+  for (int64_t i = 0; i < kArguments; ++i) text += Row(input);
+  return text + code + Launch(condition, start());
 }
 
 // ---- Calls --------------------------------------------------------------------------------------
@@ -159,8 +211,8 @@ void Call(const LaunchProgram& program, fuzz::Input* input) {
   try {
     LaunchCall call(program, arguments.values.data(), static_cast<int32_t>(input->Below(8)) - 1);
     for (const LaunchVariant& variant : program.variants) {
-      if (variant.condition != kNone) call.Run(variant.condition);
-      call.Run(variant.fields_start);
+      if (variant.condition != kNone) call.Execute(variant.condition);
+      call.Execute(variant.fields_start);
       for (uint32_t field : variant.field_registers) (void)call.value(field);
     }
   } catch (const Error& error) {
@@ -176,7 +228,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text(is_chosen ? Program(&input) : input.Rest());
   try {
     LaunchProgram program = ReadLaunchProgram(text, 2);
-    FUZZ_REQUIRE(program.num_words <= 8 + text.size() + (size_t{1} << 14));
+    FUZZ_REQUIRE(extra::checks::CheckRun::NumSlots(program.checks) <=
+                 8 + text.size() + (size_t{1} << 14));
     Call(program, &input);
     Call(program, &input);
   } catch (const Error& error) {

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tvm_ffi.codegen import LaunchPlan, launch_module, make_launch_plan
-from tvm_ffi.codegen._check_program import program_of
+from tvm_ffi.codegen._launch_program import launch_program as encode_launch_program
 
 SEEDS = Path(__file__).parent / "seeds"
 
@@ -200,7 +200,7 @@ def launch_plan() -> LaunchPlan:
 def launch_program() -> bytes:
     """Return the runtime form of a launch plan."""
     plan = launch_plan()
-    return program_of(plan, plan.launches[0].images)
+    return encode_launch_program(plan, plan.launches[0].images)
 
 
 def saved_plan() -> bytes:

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "checks/tensor_properties.h"
 #include "cuda/arguments.h"
 #include "cuda/current_device.h"
 #include "cuda/kernel_launch.h"
@@ -39,7 +40,7 @@ LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchVariant& va
                            int device_id, LaunchCall* call)
     : device_id_(device_id) {
   for (const LaunchResult& result : program.results) {
-    uint32_t index = program.num_arguments + static_cast<uint32_t>(results_.size());
+    uint32_t index = program.checks.num_parameters + static_cast<uint32_t>(results_.size());
     results_.push_back(AllocateResult(program, result, *call));
     call->set_tensor(index, results_.back().GetDLTensorPtr());
   }
@@ -58,7 +59,7 @@ Tensor LaunchPlan::Memory::AllocateResult(const LaunchProgram& program, const La
                                           const LaunchCall& call) const {
   std::vector<int64_t> shape;
   for (uint32_t extent : result.extent_registers) shape.push_back(call.value(extent));
-  const std::vector<DLDataType>& dtypes = program.dtype_sets[result.dtype_set];
+  const std::vector<DLDataType>& dtypes = program.checks.dtype_sets[result.dtype_set];
   size_t index = 0;
   if (result.dtype_register != kNone)
     index = static_cast<size_t>(call.value(result.dtype_register));
@@ -105,7 +106,7 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
   if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.index);
   if (argument.kind == LaunchArgumentKind::kTensor) {
     const DLTensor* tensor = call.tensor(argument.index);
-    slot->integer = tensor == nullptr ? 0 : static_cast<int64_t>(AddressOf(*tensor));
+    slot->integer = tensor == nullptr ? 0 : static_cast<int64_t>(checks::AddressOf(*tensor));
   } else if (argument.kind == LaunchArgumentKind::kFloat32) {
     double number;
     int64_t bits = call.value(argument.index);
@@ -148,7 +149,7 @@ void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t 
   int device_id = first != nullptr ? first->device.device_id : CurrentDevice(driver);
   Choice choice = Choose(images, driver, device_id, call);
   const LaunchVariant& variant = program_.variants[choice.variant];
-  call.Run(variant.fields_start);
+  call.Execute(variant.fields_start);
   if (!needs_memory_) return Launch(driver, device_id, choice, call);
   Memory memory(program_, variant, device_id, &call);
   Launch(driver, device_id, choice, call);
@@ -158,7 +159,7 @@ void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t 
 void LaunchPlan::EvaluateConditions(LaunchCall* call) const {
   bool is_any_selected = false;
   for (const LaunchVariant& variant : program_.variants) {
-    if (variant.condition != kNone) call->Run(variant.condition);
+    if (variant.condition != kNone) call->Execute(variant.condition);
     is_any_selected =
         is_any_selected || variant.condition == kNone || call->value(variant.condition_result) != 0;
   }
@@ -190,7 +191,7 @@ TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
 }
 
 void LaunchPlan::FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const {
-  LaunchCall::MessageValues values;
+  checks::MessageValues values;
   values.device = std::to_string(device_id);
   values.gpu = NameOf(driver, device_id);
   values.architecture = "sm_" + std::to_string(CapabilityOf(driver, device_id));

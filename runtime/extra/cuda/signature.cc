@@ -284,6 +284,7 @@ std::string Signature::Metadata() const {
   if (!signature.empty()) {
     metadata += ",\"signature\":";
     ffi::detail::AppendEscapedJSON(signature, &metadata);
+    metadata += ",\"checked\":true";
   }
   return metadata + "}";
 }

@@ -283,6 +283,15 @@ class CheckPrinter:
         failure = check.failures["device"]
         self._require(check, test, fail_with("device", failure, got))
 
+    def _negative(self, check: Check) -> None:
+        name, ndim = self.argument(check.parameter.name), check.tensor.ndim
+        rank = f"{name}->ndim" if ndim is None else ndim
+        failure = fail(check.failures["negative"], axis="axis", got=f"{name}->shape[axis]")
+        guard = self._guard(check).removesuffix(" && ")
+        with self._lines.block(f"if ({guard})" if guard else ""):
+            self._lines.add(f"const int32_t axis = wrapper_negative_axis({name}, {rank});")
+            self._lines.add(f"if (axis >= 0) {failure}")
+
     def _layout(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         ndim = check.tensor.ndim
@@ -294,6 +303,19 @@ class CheckPrinter:
 
         A caller in Python checks the read-only flag of Python arrays.
         """
+
+    def _repeats(self, check: Check) -> None:
+        name, ndim = self.argument(check.parameter.name), check.tensor.ndim
+        test = f"wrapper_repeats({name}, {f'{name}->ndim' if ndim is None else ndim})"
+        self._require(check, test, fail_with("strides", check.failures["repeats"], name))
+
+    def _overlap(self, check: Check) -> None:
+        other = self._signature.parameters[check.other]
+        names = self.argument(check.parameter.name), self.argument(other.name)
+        test = f"wrapper_overlap({', '.join(names)})"
+        if is_optional(other):
+            test = f"{names[1]} != NULL && {test}"
+        self._require(check, test, fail(check.failures["overlap"]))
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..registry import get_global_func
 from ..signature._metadata import metadata_text
-from ._check_program import program_of
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
+from ._launch_program import launch_program
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -72,7 +72,7 @@ def image_parts(image: DeviceImage) -> list[Any]:
 
 
 def plan_parts(plan: LaunchPlan, images: Sequence[DeviceImage]) -> list[Any]:
-    """Return a launch plan as a list of name, doc, metadata and check program for the runtime."""
+    """Return a launch plan as a list of name, doc, metadata and launch program for the runtime."""
     documentation = plan.signature.doc or str(plan.signature)
-    metadata = metadata_text(plan.signature)
-    return [plan.name, documentation, metadata, program_of(plan, images)]
+    metadata = metadata_text(plan.signature, {"checked": True})
+    return [plan.name, documentation, metadata, launch_program(plan, images)]

@@ -20,7 +20,7 @@ _NUM_DEVICE_TYPES = 32
 def embedded_strings(signature: Signature) -> dict[str, str]:
     """Return the strings that a function exports, by kind; see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
-    metadata = {"type_schema": schema, "signature": str(signature)}
+    metadata = {"type_schema": schema, "signature": str(signature), "checked": True}
     texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}
     return texts if signature.doc is None else {**texts, "doc": signature.doc}
 

@@ -246,6 +246,14 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
+/* Return the first dimension of a tensor whose extent is negative; -1 if there is none. */
+WRAPPER_HOT int32_t wrapper_negative_axis(const DLTensor* tensor, int32_t ndim) {
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (tensor->shape[i] < 0) return i;
+  }
+  return -1;
+}
+
 /* Return true if a tensor is empty, or if the elements are in row-major order without gaps.  The
  * strides of axes of extent 1 are ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
@@ -258,6 +266,15 @@ WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
     step *= (uint64_t)tensor->shape[i];
   }
   return true;
+}
+
+/* Return true if several indices refer to one element of a tensor, because a stride is 0. */
+WRAPPER_HOT bool wrapper_repeats(const DLTensor* tensor, int32_t ndim) {
+  if (tensor->strides == NULL) return false;
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (tensor->strides[i] == 0 && tensor->shape[i] > 1) return !wrapper_is_empty(tensor);
+  }
+  return false;
 }
 
 /* Write the strides of a tensor to `out`; compute them if `tensor->strides` is NULL. */
@@ -278,6 +295,22 @@ WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
 /* Return the address of the first element of a tensor. */
 WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
+}
+
+/* Return true if two tensors certainly share memory: if they have the same first element, or if
+ * both are compact and their bytes overlap.  Other tensors with gaps may be interleaved. */
+WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
+  const uintptr_t first_a = (uintptr_t)wrapper_address(a), first_b = (uintptr_t)wrapper_address(b);
+  const DLTensor* lower = first_a < first_b ? a : b;
+  const uint64_t distance = first_a < first_b ? first_b - first_a : first_a - first_b;
+  const uint64_t bits = (uint64_t)lower->dtype.bits * lower->dtype.lanes;
+  if (distance != 0 && distance >= ((uint64_t)wrapper_size(lower) * bits + 7) / 8) return false;
+  if (a->device.device_type != b->device.device_type) return false;
+  if (a->device.device_id != b->device.device_id) return false;
+  if (a->data == NULL || b->data == NULL) return false;
+  if (wrapper_is_empty(a) || wrapper_is_empty(b)) return false;
+  if (distance == 0) return true;
+  return wrapper_is_compact(a, a->ndim) && wrapper_is_compact(b, b->ndim);
 }
 
 /* Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type. */

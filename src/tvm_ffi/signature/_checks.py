@@ -8,10 +8,12 @@ an `ffi.BigInt`.  The order of the checks is:
 
 1. The number of arguments.
 2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: ndim,
-   dtype, device, layout, whether it is writable, the extents that are constants or names, the
-   declared alignment, and the address if it is passed by address.  The first extent or integer with
-   a name binds the name; later ones must be equal.
+   dtype, device, no negative extent, layout; if the tensor is written, that it is writable and has
+   no stride of 0; the extents that are constants or names, the declared alignment, and the address
+   if it is passed by address.  The first extent or integer with a name binds the name; later ones
+   must be equal.
 3. Extents that are expressions, once all names are bound.
+4. Each tensor that is written shares no memory with another tensor.
 
 Error messages are templates.  They contain everything that follows from the signature, and
 placeholders such as ``{got}`` for values of the call.
@@ -118,12 +120,15 @@ class Check:
     - ``dtype``: ``dtype`` (got); ``variable`` (expected, got) if an earlier tensor has bound the
       dtype variable to another dtype
     - ``device``: ``device`` (got)
+    - ``negative``: ``negative`` (axis, got) for a negative extent
     - ``layout``: ``layout`` (got, the strides)
     - ``writable``: ``writable``
+    - ``repeats``: ``repeats`` (got, the strides)
     - ``extent``: ``differs`` (axis if it is negative, expected unless it is a constant, got);
       ``zero TEXT`` and ``overflow TEXT`` for each operation TEXT in the expression
     - ``alignment``: ``alignment`` (got, in bytes)
     - ``address``: ``null``; ``alignment`` (expected, got, both in bytes)
+    - ``overlap``: ``overlap``
     """
 
     kind: str
@@ -132,6 +137,7 @@ class Check:
     failures: Mapping[str, Failure] = field(default_factory=dict)
     axis: int = 0
     extent: Extent = 0
+    other: int = 0
 
     @property
     def tensor(self) -> TensorType:
@@ -195,6 +201,22 @@ def checks(signature: Declaration) -> Iterator[Check]:
         if parameter.type.is_pointer:
             yield maker.address()
     yield from late
+    yield from _overlaps(signature)
+
+
+def _overlaps(signature: Declaration) -> Iterator[Check]:
+    """Yield a check for each pair of tensors of which at least one is written."""
+    tensors = [
+        (position, parameter)
+        for position, parameter in enumerate(signature.parameters)
+        if isinstance(parameter.type, TensorType) and parameter.kind != "variadic"
+    ]
+    for position, parameter in tensors:
+        if parameter.is_written:
+            maker = _CheckBuilder(signature, parameter, position)
+            for other_position, other in tensors:
+                if other_position < position or not (other.is_written or other is parameter):
+                    yield maker.overlap(other_position, other)
 
 
 def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
@@ -279,6 +301,8 @@ class _CheckBuilder:
         if type_.device is not None:
             template = f"expected device {type_.device}, got {{got}}"
             yield self._check("device", device=self._failure("ValueError", template))
+        template = "shape[{axis}] must be >= 0, got {got}"
+        yield self._check("negative", negative=self._failure("ValueError", template))
         if type_.is_compact:
             template = "expected a compact tensor, got strides {got}"
             yield self._check("layout", layout=self._failure("ValueError", template))
@@ -288,6 +312,11 @@ class _CheckBuilder:
                 f"the array is read-only, and the function writes into it; pass a writable {remedy}"
             )
             yield self._check("writable", writable=self._failure("BufferError", template))
+            template = (
+                "expected an array without repeated elements, because the function writes into it, "
+                "got strides {got}"
+            )
+            yield self._check("repeats", repeats=self._failure("ValueError", template))
 
     def _dtype(self, type_: TensorType) -> Check:
         names = self._signature.dtypes_of(type_)
@@ -311,6 +340,14 @@ class _CheckBuilder:
     def alignment(self, size: int) -> Check:
         template = _MISALIGNED.replace("{expected}", str(size))
         return self._check("alignment", alignment=self._failure("ValueError", template))
+
+    def overlap(self, other_position: int, other: Parameter) -> Check:
+        template = (
+            f"the array shares memory with argument '{literal_template(other.name)}', and the "
+            "function writes into it; pass arrays that do not overlap"
+        )
+        failures = {"overlap": self._failure("ValueError", template)}
+        return Check("overlap", self._parameter, self._position, failures, other=other_position)
 
     def address(self) -> Check:
         return self._check(

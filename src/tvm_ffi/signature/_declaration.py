@@ -37,6 +37,7 @@ class Declaration:
     doc: str | None = None
     non_blocking: bool = False
     errors: tuple[str, ...] = ()
+    unchecked: bool = False
 
     def __post_init__(self) -> None:
         variables = dict(self.dtype_variables)

@@ -44,6 +44,7 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
             doc=(signature.doc, None),
             non_blocking=(signature.non_blocking, False),
             errors=(list(signature.errors), []),
+            unchecked=(signature.unchecked, False),
         ),
     }
 
@@ -128,6 +129,7 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
             members.take("doc", str, None),
             members.take("non_blocking", bool, False),
             tuple(members.take("errors", list, [])),
+            members.take("unchecked", bool, False),
         )
     except RecursionError:
         raise ValueError("the JSON of a signature is nested too deep") from None

@@ -11,7 +11,7 @@
                   [ "align" bytes ] [ "on" device ]
     extent     =  "..." | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
-               |  "raises" name { "," name }  |  "non_blocking"  |  "doc" string
+               |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"  |  "doc" string
 
 The parser makes one pass over the text, so its time is linear in the length of any input.
 """
@@ -64,7 +64,8 @@ class _SignatureTokens(Tokens):
     # The star in `float32*[n]` belongs to the name, the star in `n*2` is an operator. A star
     # belongs to the name before it if the text after it cannot be a factor.
     _AFTER_STAR = (
-        r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
+        r"\s*(?:[\[,)\]=|]|$|->|align\s+\d"
+        r"|(?:on|compact|strided|where|raises|non_blocking|unchecked|doc)\b)"
     )
     _TOKEN = re.compile(
         rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
@@ -149,6 +150,7 @@ class _SignatureParser:
             "where": ("dtype_variables", self._variables),
             "raises": ("errors", self._errors),
             "non_blocking": ("non_blocking", lambda: True),
+            "unchecked": ("unchecked", lambda: True),
             "doc": ("doc", self._doc),
         }
         found: dict[str, Any] = {}

@@ -29,6 +29,8 @@ def signature_text(signature: Declaration) -> str:
         text += f" raises {', '.join(signature.errors)}"
     if signature.non_blocking:
         text += " non_blocking"
+    if signature.unchecked:
+        text += " unchecked"
     if signature.doc is not None:
         text += f" doc {constant_text(signature.doc)}"
     return text

@@ -158,6 +158,11 @@ class _CallChecker:
         if check.tensor.device not in (tensor.device.type, str(tensor.device)):
             _raise(check.failures["device"], got=tensor.device)
 
+    def _negative(self, check: Check, tensor: Any) -> None:
+        for axis, extent in enumerate(tensor.shape):
+            if extent < 0:
+                _raise(check.failures["negative"], axis=axis, got=extent)
+
     def _layout(self, check: Check, tensor: Any) -> None:
         if not tensor.is_contiguous():
             _raise(check.failures["layout"], got=values.strides_text(tensor.strides))
@@ -165,6 +170,16 @@ class _CallChecker:
     def _writable(self, check: Check, tensor: Any) -> None:
         if tensor.readonly:
             _raise(check.failures["writable"])
+
+    def _repeats(self, check: Check, tensor: Any) -> None:
+        is_empty = 0 in tensor.shape
+        if not is_empty and any(s == 0 and n > 1 for s, n in zip(tensor.strides, tensor.shape)):
+            _raise(check.failures["repeats"], got=values.strides_text(tensor.strides))
+
+    def _overlap(self, check: Check, tensor: Any) -> None:
+        other = self._tensors.get(self._signature.parameters[check.other].name)
+        if other is not None and _overlap(tensor, other):
+            _raise(check.failures["overlap"])
 
     def _extent(self, check: Check, tensor: Any) -> None:
         axis = check.axis if check.axis >= 0 else len(tensor.shape) + check.axis
@@ -205,6 +220,22 @@ class _CallChecker:
 
 def _is_null(tensor: Any) -> bool:
     return bool(tensor.data_ptr() == tensor.byte_offset)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Return True if two tensors certainly share memory.
+
+    They do if they have the same first element, or if both are compact and their bytes overlap.
+    Other tensors with gaps may be interleaved, such as the odd and the even elements of a vector.
+    """
+    if a.device != b.device or _is_null(a) or _is_null(b) or 0 in a.shape or 0 in b.shape:
+        return False
+    lower, upper = (a, b) if a.data_ptr() < b.data_ptr() else (b, a)
+    distance = upper.data_ptr() - lower.data_ptr()
+    if distance == 0:
+        return True
+    are_compact = a.is_contiguous() and b.is_contiguous()
+    return bool(are_compact and distance < values.size_bytes(lower))
 
 
 def _takes_unsigned(parameter: Parameter) -> bool:

@@ -40,6 +40,8 @@ class Signature(Declaration):
         Whether the function returns soon and never blocks; it is then called with the GIL held.
     errors : iterable of str
         Kinds of errors that the function raises.
+    unchecked : bool
+        Whether calls skip the argument checks.
 
     Raises
     ------

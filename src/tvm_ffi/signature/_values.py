@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = [
     "is_one_of",
     "is_type_key",
     "native_value",
+    "size_bytes",
     "strides_text",
     "type_name_of_index",
 ]
@@ -132,3 +134,10 @@ def alignment_of(dtype: Any) -> int:
     bits = dtype.bits // 2 if dtype.type_code == _COMPLEX else dtype.bits
     size = bits // 8
     return size if size * 8 == bits and size & (size - 1) == 0 and size > 0 else 1
+
+
+def size_bytes(tensor: Any) -> int:
+    """Return the size in bytes of the elements of a compact tensor."""
+    dtype = dtype_of(tensor)
+    bits = 0 if dtype is None else dtype.bits * dtype.lanes
+    return int(math.prod(tensor.shape) * bits + 7) // 8

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from .printers import PRINTERS
+from .printers import CHECKERS, PRINTERS
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,6 +30,14 @@ def c_compiler() -> str:
 @pytest.fixture(scope="module", params=PRINTERS)
 def printer(request) -> str:
     """Return the name of a printer (C or LLVM); each test runs with every printer."""
+    if request.param == "llvm":
+        pytest.importorskip("llvmlite")
+    return request.param
+
+
+@pytest.fixture(scope="module", params=CHECKERS)
+def checker(request) -> str:
+    """Return the name of a printer, or ``engine``, for tests of checks."""
     if request.param == "llvm":
         pytest.importorskip("llvmlite")
     return request.param

@@ -4,17 +4,20 @@
  *
  * call_with_view(function, tensor, byte_offset, variant, rest...): call the function with a
  * DLTensor pointer as first argument.  Variant 0 passes the tensor, 1 the tensor with a NULL
- * address, 2 a NULL DLTensor pointer.  The tensor is compact and has no strides array. */
+ * address, 2 a NULL DLTensor pointer, 3 the tensor with the extent -2.  The tensor is compact and
+ * has no strides array. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_view(void* handle, const TVMFFIAny* args,
                                                 int32_t num_args, TVMFFIAny* result) {
   TVMFFIAny passed[8];
   DLTensor tensor = *TVMFFITensorGetDLTensorPtr(args[1].v_obj);
+  int64_t negative = -2;
   (void)handle;
   tensor.strides = NULL;
   tensor.byte_offset += (uint64_t)args[2].v_int64;
   if (args[3].v_int64 == 1) tensor.data = NULL;
+  if (args[3].v_int64 == 3) tensor.shape = &negative;
   for (int32_t i = 4; i < num_args; ++i) passed[i - 3] = args[i];
   passed[0].type_index = kTVMFFIDLTensorPtr;
   passed[0].zero_padding = 0;

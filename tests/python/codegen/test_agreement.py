@@ -45,6 +45,7 @@ SIGNATURES = {
         "alignment": "(x: float32*[n] align 16, y: Tensor align 64 on cpu, "
         "z: float64* align 4 | None = None)",
         "anywhere": "(x: Tensor align 64)",
+        "written": "(x: Tensor, y: out Tensor, z: inout Tensor | None = None)",
         "nothing": "()",
     }.items()
 }
@@ -55,10 +56,10 @@ HUGE = 2**63
 
 
 @pytest.fixture(scope="module")
-def library(printer, c_compiler, tmp_path_factory):
+def library(checker, c_compiler, tmp_path_factory):
     texts = [IDLE, RAW_CALLS.read_text(encoding="utf-8")]
     yield from built(
-        printer, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)
+        checker, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(checker)
     )
 
 
@@ -135,6 +136,12 @@ def zeros_at(offset, *shape, dtype=np.float32):
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+def repeated(count, size):
+    """Return `count` rows of `size` elements, with one memory for all rows, which is writable."""
+    return np.lib.stride_tricks.as_strided(zeros(size), (count, size), (0, 4))
+
+
+WHOLE = zeros(4)
 F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
 
 # Rows: function, arguments, and the expected error message or None.
@@ -330,6 +337,25 @@ TABLE = [
     ),
     ("alignment", (3, zeros_at(0)), "'x': expected float32*[n] align 16, got int"),
     ("alignment", (zeros_at(0, 2), None), "'y': expected Tensor align 64 on cpu, got None"),
+    ("written", (zeros(3), zeros(3)), None),
+    ("written", (WHOLE, zeros(3), WHOLE), "'z': the array shares memory with argument 'x', and"),
+    ("written", (zeros(3), WHOLE, WHOLE), "'z': the array shares memory with argument 'y', and"),
+    ("written", (WHOLE[:2], WHOLE[1:]), "'y': the array shares memory with argument 'x', and"),
+    ("written", (WHOLE[2:], WHOLE[:3]), "'y': the array shares memory with argument 'x', and"),
+    ("written", (WHOLE[:2], WHOLE[2:]), None),
+    ("written", (WHOLE[::2], WHOLE[1::2]), None),
+    ("written", (WHOLE[::2], WHOLE[::2]), "'y': the array shares memory with argument 'x', and"),
+    ("written", (WHOLE[:0], WHOLE), None),
+    ("written", (WHOLE, WHOLE[:0]), None),
+    ("written", (WHOLE, zeros(2), None), None),
+    ("written", (WHOLE, repeated(1, 3)), None),
+    ("written", (repeated(3, 3), zeros(3)), None),
+    ("written", (zeros(3), repeated(0, 3)), None),
+    (
+        "written",
+        (zeros(3), repeated(3, 2)),
+        "'y': expected an array without repeated elements, because the function writes into it",
+    ),
     ("nothing", (), None),
     ("nothing", (1,), "nothing() takes 0 positional arguments but 1 was given"),
     ("nothing", (1, 2), "nothing() takes 0 positional arguments but 2 were given"),
@@ -374,6 +400,8 @@ VIEW_CALLS = [
         (zeros_at(0, 2),),
         "argument 'x': expected the address of the first element, got NULL",
     ),
+    ("anywhere", 0, 3, (), "argument 'x': shape[0] must be >= 0, got -2"),
+    ("vectors", 0, 3, (zeros(2), 2), "argument 'x': shape[0] must be >= 0, got -2"),
     ("anywhere", 0, 1, (), None),
     ("anywhere", 8, 1, (), None),
     (

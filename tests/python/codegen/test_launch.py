@@ -341,41 +341,45 @@ def test_corrupt_programs_are_refused(saved):
 
 
 def loaded(program: bytes) -> tvm_ffi.Module:
-    """Return a module with one check program that is written by hand."""
+    """Return a module with one hand-written launch program."""
     create = tvm_ffi.get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
     return create([[PTX.encode(), "ptx", "sm_80"]], [], [["f", "", "", program]])
 
 
-def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments: int) -> bytes:
-    """Return a check program in launch_program.h's format, with one failure and one launch."""
-    none = 0xFFFFFFFF
-    text = struct.pack("<4I", 1, num_arguments, 0, num_registers)
-    text += struct.pack("<QIQ", 1, 0, 0)
-    text += struct.pack("<QQ", 1, num_dtypes) + struct.pack("<BBH", 2, 32, 1) * num_dtypes
-    text += struct.pack("<Q5IQ", 0, 0, 0, none, none, 0, 0)
-    text += struct.pack("<QQIQQcI", 1, 1, 0, 1, 1, b"k", none) + struct.pack("<3I", none, 0, 0)
-    text += struct.pack("<11IQ", *[0] * 11, 0)
-    return text + struct.pack(f"<Q{len(code)}q", len(code), *code)
+def words(*numbers: int) -> bytes:
+    return struct.pack(f"<{len(numbers)}q", *numbers)
+
+
+# Rows of checks/program.h: a parameter for any value, and a tensor with the first dtype set.
+ANY = words(0, 0, 0, 0)
+TENSOR = words(4, 0, 0, 0, 0, -1, 0, -1, 0, -1, 0, -1, -1, -1, 0, -1, -1, 0, 1, -1, -1, -1)
+
+
+def program(rows: list[bytes], *, num_registers: int = 1, num_dtypes: int = 1) -> bytes:
+    """Return a launch program as in launch_program.h, with one failure and one launch."""
+    checks = words(1, len(rows), 0) + words(num_registers, 0)
+    checks += words(1, 0, 0)  # one message without text
+    checks += words(1, num_dtypes, *[2 | 32 << 8 | 1 << 16] * num_dtypes)
+    checks += words(len(rows), *[0] * len(rows)) + words(0, 0) + b"".join(rows) + words(1, 0)
+    variant = words(1, 0, 1, 1) + b"k" + words(-1, -1, 0, 0, *[0] * 11, 0)
+    return words(2, 0) + checks + words(-1, -1, 0) + words(1) + variant
 
 
 def test_memory_for_registers_is_bounded():
     """Regression: a plan of 200 bytes took eight megabytes."""
-    assert loaded(program(1, 1, [0], 0)).kind == "cuda_driver"
+    assert loaded(program([])).kind == "cuda_driver"
     with pytest.raises(
         ValueError,
-        match="corrupt launch program at byte 12 of [0-9]+: number of registers out of range",
+        match="corrupt launch program at byte 40 of [0-9]+: 1048576 registers do not fit into the "
+        "remaining [0-9]+ bytes",
     ):
-        loaded(program(1 << 20, 1, [0], 0))
+        loaded(program([], num_registers=1 << 20))
 
 
 def test_tensors_share_a_set_of_dtypes():
     """Regression: each check had its own copy, so half a megabyte of program took 400 megabytes."""
-    tensor, dtype = 7, 16  # ORDER launch-operations
-    code = []
-    for index in range(1000):
-        code += [tensor, index, 0, 0, dtype, index, 0, 0]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    kept = loaded(program(1, 100_000, [*code, 0], 1000))
+    kept = loaded(program([TENSOR] * 1000, num_dtypes=100_000))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
     assert list(kept.get_write_formats()) == ["ptx"]
 
@@ -409,7 +413,7 @@ def heap_bytes() -> int:
 
 def test_negative_argument_counts_are_refused():
     """Regression: a negative count was compared as unsigned, and arguments were read."""
-    function = loaded(program(1, 1, [7, 0, 0, 0, 0], 1))["f"]
+    function = loaded(program([ANY]))["f"]
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
     handle = ctypes.c_void_p(function.__chandle__())

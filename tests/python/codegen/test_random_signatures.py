@@ -57,10 +57,10 @@ def wrappers():
 
 
 @pytest.fixture(scope="module")
-def library(printer, c_compiler, wrappers, tmp_path_factory):
+def library(checker, c_compiler, wrappers, tmp_path_factory):
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
-    folder, texts = tmp_path_factory.mktemp(printer), ["void idle(void) {}\n"]
-    yield from built(printer, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
+    folder, texts = tmp_path_factory.mktemp(checker), ["void idle(void) {}\n"]
+    yield from built(checker, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
 
 
 def test_check_and_wrapper_agree(library, wrappers):

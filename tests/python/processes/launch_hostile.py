@@ -10,8 +10,8 @@ from fake_device import Allocator, vector
 from launch_plans import PLANS
 
 import tvm_ffi
-from tvm_ffi.codegen._check_program import program_of
 from tvm_ffi.codegen._launch_module import image_parts, images_of
+from tvm_ffi.codegen._launch_program import launch_program
 
 ARGUMENTS = {
     "sizes": [(vector(),), (vector(), 1, vector())],
@@ -28,7 +28,7 @@ def main() -> None:
     num_read = num_refused = 0
     for name, calls in ARGUMENTS.items():
         images = images_of([PLANS[name]])
-        program = program_of(PLANS[name], images)
+        program = launch_program(PLANS[name], images)
         parts = [image_parts(image) for image in images]
         for offset in range(len(program)):
             changed = bytearray(program)

@@ -293,7 +293,7 @@ def outcome(function, args) -> str | None:
 
 def check_launches(module) -> None:
     for name, args, expected in LAUNCHES:
-        given = (*args, args[0]) if name == "scale" else args
+        given = (*args, vector(args[0].extents[0])) if name == "scale" else args
         calls()
         assert getattr(module, name)(*given) is None
         (line,) = calls("cuLaunch")
@@ -387,21 +387,21 @@ def check_memory(module) -> None:
 
 
 def check_stream(module) -> None:
-    x = vector(device=(2, 1))
+    x, y = vector(device=(2, 1)), vector(device=(2, 1))
     calls()
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 1), 0x1234):
-        module.scale(x, x)
+        module.scale(x, y)
     assert calls("cuLaunch")[0].endswith("stream 0x1234)")
 
 
 def check_driver_errors(module) -> None:
-    x = vector()
+    x, y = vector(), vector()
     for function, code in ((b"cuLaunchKernel", 719), (b"cuCtxGetCurrent", 400)):
         driver.fake_driver_fail(function, code, 0)
-        error = outcome(module.scale, (x, x))
+        error = outcome(module.scale, (x, y))
         assert error is not None
         assert error.startswith(f"RuntimeError: CUDA driver: {function.decode()} failed"), error
-        assert module.scale(x, x) is None  # the next call must work
+        assert module.scale(x, y) is None  # the next call works
     assert driver.fake_driver_current_context() == -1
 
 
@@ -447,7 +447,7 @@ def check_agreement() -> None:
 
 
 def check_saved_earlier() -> None:
-    """Load a module that was saved in the format's first version."""
+    """Load a module that an earlier build saved."""
     saved = SAVED.read_bytes()
     module = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")(saved)
     assert module.save_to_bytes() == saved

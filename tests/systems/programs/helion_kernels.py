@@ -251,9 +251,9 @@ calls()
 assert module.shift(x, y, 24, twice=False) is None
 (line,) = calls("cuLaunch")
 assert "_helion_shift on 0, grid 2 1 1" in line, line
-x = Array(random(20))
+x, y = Array(random(20)), Array(random(20))
 only = "no launch variant accepts these arguments; expected n%8 == 0 and n <= 2147483647"
-refused(ValueError, only, module.shift, x, x, 20, True)
+refused(ValueError, only, module.shift, x, y, 20, True)
 
 # ---- features that plans lack, and bad input -----------------------------------------------------
 

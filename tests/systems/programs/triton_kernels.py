@@ -210,7 +210,7 @@ except ValueError as error:
     text = "rounded(): no launch variant accepts these arguments; expected n > 2"
     assert str(error) == text, error
 
-x = Array(np.zeros(2048, np.float32))
+x, out = Array(np.zeros(2048, np.float32)), Array(np.zeros(2048, np.float32))
 for options, shown in (
     ({"num_ctas": 2}, "grid 4 1 1, block 128 1 1, 0 bytes, stream 0, cluster 2 1 1)"),
     ({"launch_pdl": True}, "grid 2 1 1, block 128 1 1, 0 bytes, stream 0, programmatic)"),
@@ -228,7 +228,7 @@ for options, shown in (
         options=options,
     )
     calls()
-    module.add(x, x, x)
+    module.add(x, x, out)
     (line,) = calls("cuLaunch")
     assert line.endswith(shown), line
 
@@ -383,9 +383,9 @@ module_refused(
 )
 driver.fake_driver_set_capability(1, 75)
 module = to_module(triton.jit(add), SIGNATURE, constexprs={"BLOCK": 8}, target=[90, 80])
-x.managed.tensor.device.id = 1
+x.managed.tensor.device.id = out.managed.tensor.device.id = 1
 try:
-    module.add(x, x, x)
+    module.add(x, x, out)
 except RuntimeError as error:
     assert str(error) == (
         "add(): no device image runs on cuda:1, Stand-in 1 (sm_75); expected one of "

@@ -3,6 +3,8 @@
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 
+from tvm_ffi._binding cimport abi
+
 
 # The conversion of one argument to the declared type of its parameter, before it is packed.
 ctypedef struct Conversion:
@@ -27,6 +29,9 @@ cdef class ArgumentBinder:
     cdef int num_conversions      # number of parameters with a converter
     cdef Conversion* conversions  # owned array of num_conversions elements
     cdef bint is_variadic         # True if the last parameter is variadic
+    # Native function that checks packed arguments against the signature (see runtime/extra/checks);
+    # owned.  NULL if the called function checks its arguments itself.
+    cdef abi.TVMFFIObjectHandle checks
 
     cdef int _add_conversion(self, int index, object converter) except -1
 

@@ -37,6 +37,8 @@ cdef class BoundCall:
         begin_call(&self.state, NULL, 1)
 
     cdef int _bind(self, Function function, tuple args, dict kwargs) except -1:
+        cdef ArgumentBinder binder
+        cdef abi.TVMFFIAny result
         cdef int32_t i
         handle_of(function)  # raises ValueError if the function is empty
         self.function = function
@@ -52,6 +54,11 @@ cdef class BoundCall:
                     i, len(self.values), NULL)
                 check(-2)
             self.num_args += 1
+        binder = <ArgumentBinder>load_binder(function)
+        if binder is not None and binder.checks != NULL and not function.is_unchecked:
+            result.type_index, result.zero_padding, result.v_int64 = abi.kTVMFFINone, 0, 0
+            check(abi.TVMFFIFunctionGetCellPtr(binder.checks).safe_call(
+                binder.checks, self.args, self.num_args, &result))
         return 0
 
     cdef int _pack(self, int32_t index) noexcept:

@@ -18,13 +18,14 @@ cdef class Function(CObject):
     # calls `entry`.  With the GIL, the interpreter reads `entry` directly.
     cdef Vectorcall vectorcall
     # The C function that executes calls: _call_unresolved if the function has an origin and its
-    # signature was not looked up yet; _call_with_binder if the function has a signature; otherwise
-    # call_by_position.
+    # signature was not looked up yet; _call_with_binder or _call_with_checks if the function has a
+    # signature; otherwise call_by_position.
     cdef Vectorcall entry
     cdef bint releases_gil          # True if calls release the GIL
     # True if Python code assigned `release_gil`, which the binding then keeps.
     cdef bint release_gil_assigned
     cdef bint is_resolved           # True after the signature was looked up
+    cdef bint is_unchecked          # True if calls skip the checks of the signature
     # The argument binder of the signature; None if there is none.  `origin` keeps replaced binders
     # alive, because calls on other threads may still use the binders.
     cdef ArgumentBinder binder
@@ -75,6 +76,11 @@ cdef extern from *:
 # Returns a new reference.  Fails: NULL with an exception set.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
+# Same as `call_by_position`, but `checks` (NULL: no checks) checks the packed arguments before the
+# function is called.  `num_args` positional arguments.
+cdef PyObject* call_checked(
+    Function function, PyObject* const* values, Py_ssize_t num_args,
+    abi.TVMFFIObjectHandle checks) noexcept
 # Check that the function may get the argument at `index`, which has the restriction
 # `state.restriction` (such as read-only memory), and reset the restriction to NONE.
 # Fails: -1 with an exception set.

@@ -177,12 +177,14 @@ cdef int _invoke_in_environment(
 cdef inline PyObject* _call_with_buffers(
     Function function, PyObject* const* values, int32_t num_args, PyObject* names,
     abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, PyObject* target,
+    abi.TVMFFIObjectHandle checks,
 ) noexcept:
     """Pack the arguments into the buffers of the caller, call the function and unpack the result.
 
     `names` is the tuple of the keywords of the arguments at the end, or NULL if all arguments are
     positional.  `target` is the CObject that gets the result of a constructor, or NULL if the
-    function is not a constructor.  Returns a new reference: the result, or None if there is a
+    function is not a constructor.  `checks` is the native function that checks the packed
+    arguments, or NULL.  Returns a new reference: the result, or None if there is a
     target.  Fails: NULL with an exception set.
     """
     cdef abi.TVMFFIObjectHandle handle = function.chandle
@@ -221,7 +223,12 @@ cdef inline PyObject* _call_with_buffers(
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
-    if state.exchange_api == NULL and state.stream_device_type == 0:
+    code = 0
+    if checks != NULL:
+        code = abi.TVMFFIFunctionGetCellPtr(checks).safe_call(checks, args, num_args, &result)
+    if code != 0:
+        pass
+    elif state.exchange_api == NULL and state.stream_device_type == 0:
         code = _invoke(function, handle, args, num_args, &result, names)
     else:
         code = _invoke_in_environment(function, handle, args, num_args, &result, &state, names)
@@ -270,9 +277,9 @@ cdef PyObject* call_into(
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
     if function.chandle == NULL or num_args > MAX_STACK_ARGS:
-        return _call_slow(function, values, num_args, NULL, <PyObject*>target)
+        return _call_slow(function, values, num_args, NULL, <PyObject*>target, NULL)
     return _call_with_buffers(
-        function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target)
+        function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target, NULL)
 
 
 cdef inline PyObject* _call_without_packing(
@@ -334,10 +341,23 @@ cdef PyObject* call_by_position(
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef Function function = <Function>callable
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
-        return _call_slow(function, values, num_args, kwnames, NULL)
+        return _call_slow(function, values, num_args, kwnames, NULL, NULL)
     if num_args == 0:
         return _call_without_packing(function, values, NULL, 0)
-    return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
+    return _call_with_buffers(
+        function, values, <int32_t>num_args, NULL, args, temporaries, NULL, NULL)
+
+
+cdef PyObject* call_checked(
+    Function function, PyObject* const* values, Py_ssize_t num_args,
+    abi.TVMFFIObjectHandle checks,
+) noexcept:
+    cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
+    if function.chandle == NULL or num_args > MAX_STACK_ARGS:
+        return _call_slow(function, values, num_args, NULL, NULL, checks)
+    return _call_with_buffers(
+        function, values, <int32_t>num_args, NULL, args, temporaries, NULL, checks)
 
 
 cdef PyObject* _call_through_entry(
@@ -384,7 +404,7 @@ cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
 
 cdef PyObject* _call_slow(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
-    PyObject* target,
+    PyObject* target, abi.TVMFFIObjectHandle checks,
 ) noexcept:
     """Execute calls that `call_by_position` does not support: with keywords, or many arguments.
 
@@ -402,8 +422,8 @@ cdef PyObject* _call_slow(
     if kwnames != NULL:
         num_args += PyTuple_GET_SIZE(kwnames)
     if num_args <= MAX_MANY_ARGS:
-        return _call_with_many_args(function, values, num_args, kwnames, target)
-    return _call_on_heap(function, values, num_args, kwnames, target)
+        return _call_with_many_args(function, values, num_args, kwnames, target, checks)
+    return _call_on_heap(function, values, num_args, kwnames, target, checks)
 
 
 cdef PyObject* _call_by_name(
@@ -421,17 +441,17 @@ cdef PyObject* _call_by_name(
 
 cdef PyObject* _call_with_many_args(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* names,
-    PyObject* target,
+    PyObject* target, abi.TVMFFIObjectHandle checks,
 ) noexcept:
     cdef abi.TVMFFIAny args[MAX_MANY_ARGS]
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_MANY_ARGS]
     return _call_with_buffers(
-        function, values, <int32_t>num_args, names, args, temporaries, target)
+        function, values, <int32_t>num_args, names, args, temporaries, target, checks)
 
 
 cdef PyObject* _call_on_heap(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* names,
-    PyObject* target,
+    PyObject* target, abi.TVMFFIObjectHandle checks,
 ) noexcept:
     cdef abi.TVMFFIAny* args
     cdef abi.TVMFFIObject** temporaries
@@ -441,7 +461,7 @@ cdef PyObject* _call_on_heap(
         TEMPORARIES_PER_ARGUMENT * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
         py_result = _call_with_buffers(
-            function, values, <int32_t>num_args, names, args, temporaries, target)
+            function, values, <int32_t>num_args, names, args, temporaries, target, checks)
     else:
         PyErr_NoMemory()
     PyMem_Free(args)

@@ -150,6 +150,29 @@ cdef int _copy_call_settings(Function copy, Function function) except -1:
     return 0
 
 
+def unchecked(Function function not None) -> Function:
+    """Return a function whose calls skip the argument checks of the signature.
+
+    Parameters
+    ----------
+    function : Function
+        A function with a signature.
+
+    Returns
+    -------
+    Function
+        A new object for the same native function.  Calls still bind keywords and defaults, and
+        convert arguments.  Checks in the code of the function itself remain.
+
+    Notes
+    -----
+    Calls with arguments that the signature refuses may read and write other memory.
+    """
+    cdef Function copy = plain_function(function)
+    copy.is_unchecked = True
+    return copy
+
+
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
     """Return a new instance of the `Function` subclass `cls`, with the dict `attributes`.
 

@@ -19,6 +19,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free
 
+from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport (
     PyDict_Check, PyDict_GetItem, PyErr_Clear, PyErr_NoMemory, PyErr_Occurred, PyFloat_FromDouble,
     PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Type, PyOS_FSPath,
@@ -28,7 +29,9 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.interpreter cimport (
     is_finalizing, load_count, load_flag, store_count, store_flag,
 )
-from tvm_ffi._binding.object cimport check, hooks, releases_gil_by_default, set_exception
+from tvm_ffi._binding.object cimport (
+    CObject, check, handle_of, hooks, release_object, releases_gil_by_default, set_exception,
+)
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
 cdef enum:
@@ -64,11 +67,14 @@ cdef class ArgumentBinder:
         accept positional arguments.
     is_variadic : bool
         True if the function accepts any number of further positional arguments.
+    checks : CObject, optional
+        Native function that checks packed arguments against the signature.
     """
 
     def __cinit__(
         self, signature, tuple names not None, tuple defaults not None, tuple converters not None,
         bytes directions not None, int num_positional_only, int num_positional, bint is_variadic,
+        CObject checks=None,
     ):
         # Argument binding indexes arrays without checks and relies on these invariants.
         if not len(names) == len(defaults) == len(converters) == len(directions):
@@ -90,6 +96,9 @@ cdef class ArgumentBinder:
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic
+        if checks is not None:
+            self.checks = handle_of(checks)
+            abi.TVMFFIObjectIncRef(self.checks)
         takes_all_by_position = not is_variadic and num_positional == self.num_params
         self.exact_count = self.num_params if takes_all_by_position else -1
         self.conversions = <Conversion*>calloc(len(names) + 1, sizeof(Conversion))
@@ -101,6 +110,8 @@ cdef class ArgumentBinder:
 
     def __dealloc__(self):
         free(self.conversions)
+        if self.checks != NULL:
+            release_object(self.checks)
 
     cdef int _add_conversion(self, int index, object converter) except -1:
         cdef Conversion* conversion = &self.conversions[self.num_conversions]
@@ -354,8 +365,12 @@ cdef object _publish(Function function, ArgumentBinder binder):
     cdef PyObject* earlier = swap_binder(function, <PyObject*>binder)
     cdef object owned = <object>earlier
     Py_DECREF(owned)
-    store_entry(
-        function, <Vectorcall>call_by_position if binder is None else <Vectorcall>_call_with_binder)
+    if binder is None:
+        store_entry(function, <Vectorcall>call_by_position)
+    elif binder.checks == NULL or function.is_unchecked:
+        store_entry(function, <Vectorcall>_call_with_binder)
+    else:
+        store_entry(function, <Vectorcall>_call_with_checks)
     store_flag(&function.is_resolved, True)
     return owned
 
@@ -363,23 +378,42 @@ cdef object _publish(Function function, ArgumentBinder binder):
 cdef PyObject* _call_with_binder(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall entry of functions with a signature."""
+    """Vectorcall entry of functions with a signature that need no checks."""
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef ArgumentBinder binder = <ArgumentBinder>load_binder(<Function>callable)
-    cdef PyObject* bound[MAX_STACK_ARGS]
-    cdef Py_ssize_t num_bound
     if kwnames == NULL and num_args == binder.exact_count and needs_no_conversion(binder, values):
         return call_by_position(callable, values, nargsf, NULL)
-    num_bound = count_bound(binder, num_args)
+    return _bind_and_call(<Function>callable, binder, values, num_args, kwnames, NULL)
+
+
+cdef PyObject* _call_with_checks(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """Vectorcall entry of functions with a signature that the called code does not check."""
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef ArgumentBinder binder = <ArgumentBinder>load_binder(<Function>callable)
+    cdef abi.TVMFFIObjectHandle checks = binder.checks
+    if kwnames == NULL and num_args == binder.exact_count and needs_no_conversion(binder, values):
+        return call_checked(<Function>callable, values, num_args, checks)
+    return _bind_and_call(<Function>callable, binder, values, num_args, kwnames, checks)
+
+
+cdef inline PyObject* _bind_and_call(
+    Function function, ArgumentBinder binder, PyObject* const* values, Py_ssize_t num_args,
+    PyObject* kwnames, abi.TVMFFIObjectHandle checks,
+) noexcept:
+    cdef PyObject* bound[MAX_STACK_ARGS]
+    cdef Py_ssize_t num_bound = count_bound(binder, num_args)
     if num_bound > MAX_STACK_ARGS:
-        return _call_bound_on_heap(callable, values, num_args, kwnames, binder)
+        return _call_bound_on_heap(function, values, num_args, kwnames, binder, checks)
     if bind(binder, values, num_args, kwnames, bound) != 0:
         return NULL
-    return _call_bound(callable, binder, bound, num_bound)
+    return _call_bound(function, binder, bound, num_bound, checks)
 
 
 cdef inline PyObject* _call_bound(
-    PyObject* callable, ArgumentBinder binder, PyObject** bound, Py_ssize_t num_bound
+    Function function, ArgumentBinder binder, PyObject** bound, Py_ssize_t num_bound,
+    abi.TVMFFIObjectHandle checks,
 ) noexcept:
     """Convert the bound arguments to the declared types, then call the function."""
     cdef PyObject* owned[MAX_STACK_ARGS]
@@ -389,7 +423,7 @@ cdef inline PyObject* _call_bound(
         num_owned = convert_bound(binder, bound, owned)
         if num_owned < 0:
             return NULL
-    py_result = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    py_result = call_checked(function, bound, num_bound, checks)
     while num_owned > 0:
         num_owned -= 1
         Py_DECREF(<object>owned[num_owned])
@@ -397,10 +431,10 @@ cdef inline PyObject* _call_bound(
 
 
 cdef PyObject* _call_bound_on_heap(
-    PyObject* callable, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
-    ArgumentBinder binder,
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    ArgumentBinder binder, abi.TVMFFIObjectHandle checks,
 ) noexcept:
-    """Same as `_call_with_binder`, but for more than MAX_STACK_ARGS bound arguments."""
+    """Same as `_bind_and_call`, but for more than MAX_STACK_ARGS bound arguments."""
     cdef Py_ssize_t num_bound = count_bound(binder, num_args)
     cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*))
     cdef PyObject** owned = bound + num_bound
@@ -411,7 +445,7 @@ cdef PyObject* _call_bound_on_heap(
     if bind(binder, values, num_args, kwnames, bound) == 0:
         num_owned = convert_bound(binder, bound, owned)
     if num_owned >= 0:
-        py_result = call_by_position(callable, bound, <size_t>num_bound, NULL)
+        py_result = call_checked(function, bound, num_bound, checks)
     while num_owned > 0:
         num_owned -= 1
         Py_DECREF(<object>owned[num_owned])

@@ -20,6 +20,7 @@ from tvm_ffi._binding.call import (
     find_global_func,
     signature_version,
 )
+from tvm_ffi._binding.object import CObject
 from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
@@ -118,11 +119,21 @@ def _binder_of_metadata(
         warn_damaged(name, library(), error)
         return None
     signature = named_signature(metadata, name, library())
-    return None if signature is None else new_binder(signature)
+    if signature is None:
+        return None
+    return new_binder(signature, is_checked=metadata.get("checked") is True)
 
 
-def new_binder(signature: Signature) -> ArgumentBinder:
-    """Return a new argument binder for a signature."""
+def new_binder(signature: Signature, *, is_checked: bool = False) -> ArgumentBinder:
+    """Return a new argument binder for a signature.
+
+    Parameters
+    ----------
+    signature : Signature
+        The signature.
+    is_checked : bool
+        True if the called function checks its arguments against the signature itself.
+    """
     by_name = [parameter for parameter in signature.parameters if parameter.kind != "variadic"]
     return ArgumentBinder(
         signature,
@@ -133,7 +144,22 @@ def new_binder(signature: Signature) -> ArgumentBinder:
         sum(parameter.kind == "positional-only" for parameter in by_name),
         sum(parameter.kind != "keyword-only" for parameter in by_name),
         len(by_name) != len(signature.parameters),
+        None if is_checked or signature.unchecked else _check_function(signature),
     )
+
+
+def _check_function(signature: Signature) -> CObject | None:
+    """Return the native function that checks packed arguments; None if nothing is checked."""
+    from tvm_ffi.signature._check_program import check_program
+    from tvm_ffi.signature._checks import accepted_type_names
+
+    has_checks = any(accepted_type_names(parameter.type) for parameter in signature.parameters)
+    program = check_program(signature) if has_checks else None
+    if program is None:
+        return None
+    create: Any = find_global_func("pytvmffi.CheckFunction")
+    owner: CObject = create(program, None)
+    return owner
 
 
 def _packable_default(parameter: Parameter) -> Any:

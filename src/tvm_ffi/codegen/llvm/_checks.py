@@ -312,6 +312,15 @@ class CheckPrinter:
             with self._rare(problem):
                 fail_with(code, "device", check.failures["device"], *got)
 
+    def _negative(self, check: Check) -> None:
+        code = self._code
+        with code.where(self._is_given(check)):
+            tensor = self._tensor(check)
+            axis = support.negative_axis(code, tensor)
+            with self._rare(code.icmp_signed(">=", axis, I32(0))):
+                got = code.element(I64, code.field(tensor, TENSOR, "shape"), axis)
+                fail(code, check.failures["negative"], axis=axis, got=got)
+
     def _layout(self, check: Check) -> None:
         code, ndim = self._code, check.tensor.ndim
         with code.where(self._is_given(check)):
@@ -325,6 +334,25 @@ class CheckPrinter:
 
         A caller in Python checks the read-only flag of Python arrays.
         """
+
+    def _repeats(self, check: Check) -> None:
+        code, ndim = self._code, check.tensor.ndim
+        with code.where(self._is_given(check)):
+            tensor = self._tensor(check)
+            rank = code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
+            with self._rare(support.repeats(code, tensor, rank)):
+                fail_with(code, "strides", check.failures["repeats"], tensor)
+
+    def _overlap(self, check: Check) -> None:
+        code, other = self._code, self._signature.parameters[check.other]
+        tensor = self.arguments[other.name].value
+        conditions = [] if (given := self._is_given(check)) is None else [given]
+        if is_optional(other):
+            conditions.append(code.icmp_unsigned("!=", tensor, null()))
+        with code.where(code.all_of(conditions)):
+            problem = support.overlap(code, self._tensor(check), tensor)
+            with self._rare(problem):
+                fail(code, check.failures["overlap"])
 
     def _extent(self, check: Check) -> None:
         code = self._code

@@ -181,6 +181,17 @@ def is_empty(code: Code, tensor: Any) -> None:
     code.ret(I1(0))
 
 
+@hot(I32, PTR)
+def negative_axis(code: Code, tensor: Any) -> None:
+    """Return the first dimension of a tensor whose extent is negative; -1 if there is none."""
+    shape = code.field(tensor, TENSOR, "shape")
+    with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
+        is_negative = code.icmp_signed("<", code.element(I64, shape, axis), I64(0))
+        with code.if_then(is_negative, likely=False):
+            code.ret(axis)
+    code.ret(I32(-1))
+
+
 @hot(I1, PTR, I32)
 def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
     """Return true if the elements of a tensor are in row-major order without gaps.
@@ -200,6 +211,52 @@ def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
             code.ret(is_empty(code, tensor))
         step.set(code.mul(step.value, extent))
     code.ret(I1(1))
+
+
+@hot(I1, PTR, I32)
+def repeats(code: Code, tensor: Any, ndim: Any) -> None:
+    """Return true if several indices refer to one element of a tensor, because a stride is 0."""
+    strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
+    with code.if_then(code.icmp_unsigned("==", strides, null()), likely=False):
+        code.ret(I1(0))
+    with code.each(ndim) as axis:
+        is_zero = code.icmp_signed("==", code.element(I64, strides, axis), I64(0))
+        counts = code.icmp_signed(">", code.element(I64, shape, axis), I64(1))
+        with code.if_then(code.and_(is_zero, counts), likely=False):
+            code.ret(code.not_(is_empty(code, tensor)))
+    code.ret(I1(0))
+
+
+@hot(I1, PTR, PTR)
+def overlap(code: Code, a: Any, b: Any) -> None:
+    """Return true if two tensors certainly share memory.
+
+    They do if they have the same first element, or if both are compact and their bytes overlap.
+    Other tensors with gaps may be interleaved.
+    """
+    first_a, first_b = (code.ptrtoint(address_of(code, tensor), I64) for tensor in (a, b))
+    is_a_lower = code.icmp_unsigned("<", first_a, first_b)
+    lower = code.select(is_a_lower, a, b)
+    distance = code.select(is_a_lower, code.sub(first_b, first_a), code.sub(first_a, first_b))
+    dtype = code.field(lower, TENSOR, "dtype")
+    bits = code.and_(code.lshr(dtype, I32(8)), I32(255))
+    bits = code.zext(code.mul(bits, code.lshr(dtype, I32(16))), I64)
+    size_bits = code.add(code.mul(size_of(code, lower), bits), I64(7))
+    is_apart = code.icmp_unsigned(">=", distance, code.udiv(size_bits, I64(8)))
+    is_distinct = code.icmp_signed("!=", distance, I64(0))
+    with code.if_then(code.and_(is_distinct, is_apart)):
+        code.ret(I1(0))
+    for name in ("device_type", "device_id"):
+        got = [code.field(tensor, TENSOR, name) for tensor in (a, b)]
+        with code.if_then(code.icmp_signed("!=", *got)):
+            code.ret(I1(0))
+    for tensor in (a, b):
+        is_null = code.icmp_unsigned("==", code.field(tensor, TENSOR, "data"), null())
+        with code.if_then(code.or_(is_null, is_empty(code, tensor))):
+            code.ret(I1(0))
+    ranks = [code.field(tensor, TENSOR, "ndim") for tensor in (a, b)]
+    are_compact = code.and_(is_compact(code, a, ranks[0]), is_compact(code, b, ranks[1]))
+    code.ret(code.or_(code.not_(is_distinct), are_compact))
 
 
 @hot(ir.VoidType(), PTR, I32, PTR)

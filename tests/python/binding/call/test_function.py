@@ -351,7 +351,9 @@ def test_constructor_protocol(kernels):
     function = Function()
     function.__init_handle_by_constructor__(kernels.echo, kernels.count)
     assert function(1, 2) == 2
-    with pytest.raises(TypeError, match="a constructor function must return a native object, got int"):
+    with pytest.raises(
+        TypeError, match="a constructor function must return a native object, got int"
+    ):
         function.__init_handle_by_constructor__(kernels.count)
 
 

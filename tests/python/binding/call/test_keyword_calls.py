@@ -124,8 +124,13 @@ def test_containers_convert_before_the_module_of_type_conversions_is_imported(ru
     assert (result.stdout, result.stderr) == ("[3.0, 4.0]\n", "")
 
 
-def test_values_of_other_types_are_passed_unconverted(kernels):
-    assert shown(kernels.converted("no number", 5, ()))[:2] == ["no number", 5]
+def test_values_of_other_types_are_refused(kernels):
+    with pytest.raises(TypeError) as caught:
+        kernels.converted("no number", "x", ())
+    assert str(caught.value) == "converted() argument 'number': expected float | None, got str"
+    with pytest.raises(TypeError) as caught:
+        kernels.converted(1, 5, ())
+    assert str(caught.value) == "converted() argument 'path': expected str, got int"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_readonly_refuses_values_that_are_not_arrays(kernels):
 
 def test_argument_restrictions_of_a_signature_are_enforced(kernels):
     array, writable = read_only(), np.zeros(3)
-    assert len(kernels.reading(array, writable, writable)) == 3
+    assert len(kernels.reading(array, writable, np.zeros(3))) == 3
     assert len(kernels.reading(x=array, y=writable, z=tvm_ffi.readonly(array))) == 3
     with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it; pass"):
         kernels.reading(array, array, writable)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check program: the checks of a signature as data, for arguments in the form of TVMFFIAny.
+//
+// `tvm_ffi.signature._check_program` writes check programs; CheckRun executes them.  A check
+// program has one row of checks per parameter, then code: instructions for checks that need more
+// than one argument.  The code has 64-bit registers and tensor slots.  An instruction is an
+// operation and its operands.  Jumps go forward only, so every check program ends.  A check program
+// may come from an untrusted file, so the reader checks every index.
+//
+// All numbers are little-endian words of 64 bits; a string is a number of bytes and the bytes.  An
+// optional index is -1 if there is none.
+//
+//   version          1
+//   sizes            number of parameters, number of further tensor slots
+//   registers        number, then the initial value of each
+//   messages         number, then each: kind (0 TypeError, 1 ValueError, 2 RuntimeError) and a
+//                    string with placeholders such as {got}
+//   dtype sets       number, then each: number of dtypes, then each: code | bits << 8 | lanes << 16
+//   missing          number of message indices: the message for too few arguments, indexed by the
+//                    number of arguments that were passed
+//   too many         two message indices for too many arguments: one passed, several passed
+//   arguments        one row per parameter:
+//     kind           0 any value, 1 value of certain types, 2 number, 3 uint64, 4 tensor
+//     omission       sum of flags: 1 the argument may be missing, 2 it may be None
+//     type           two message indices: wrong type; integer of more than 64 bits
+//     types          (kinds 1 and 2) set of type indices as bits: bit i for the type index i < 32,
+//                    bit i - 32 for 64 <= i < 96
+//     register       (kinds 1 to 3) optional register that receives the 64 bits of the value
+//     number         (kind 2) form of the value in the register: 0 integer, 1 truth value,
+//                    2 double; smallest and largest integer; message index for the range
+//     range          (kind 3) message index for negative integers
+//     name           (kinds 2 and 3) the extent name that an integer must equal, as in `extents`;
+//                    1 if also the default of a missing argument must equal it
+//     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  There
+//     is
+//                    no check of this kind without message index; the same is true below
+//     dtypes         optional dtype set; optional register that is 1 + the index of the dtype in
+//                    the set, or 0 before the first tensor; message indices for the set, the
+//                    register
+//     device         device type, device id or -1, optional message index
+//     negative       optional message index for a negative extent
+//     layout         number of leading dimensions whose strides are free, optional message index;
+//                    the others must be row-major without gaps
+//     repeats        optional message index for a stride of 0
+//     extents        number, then each: dimension, as from the last if negative; kind (0 constant,
+//                    1 stores the value of a name, 2 equal to the value of a name, 3 one of both);
+//                    constant or register of the value; register that is 1 if the name has a value
+//                    (kind 3); message index
+//     alignment      bytes, a power of two; optional message index
+//     address        two optional message indices: NULL, alignment of the dtype
+//   code             number of words, words
+#ifndef TVM_FFI_RUNTIME_EXTRA_CHECKS_PROGRAM_H_
+#define TVM_FFI_RUNTIME_EXTRA_CHECKS_PROGRAM_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "checks/failure.h"
+#include "module/byte_reader.h"
+
+namespace tvm::ffi::extra::checks {
+
+// Operations and the kinds of their operands: V register, T tensor, F message, N number, J jump
+// target.  The first V of an arithmetic operation is its result.  The comment after an operation
+// explains its N operands and names the failed condition for each F operand.
+// ORDER check-operations.
+#define TVM_FFI_CHECK_OPERATIONS(OPERATION)        \
+  OPERATION(kEnd, "")                              \
+  OPERATION(kJumpIfZero, "VJ")                     \
+  OPERATION(kJumpIfNoTensor, "TJ")                 \
+  OPERATION(kRange, "VNNF")                        \
+  OPERATION(kExtentEquals, "TNVF") /* axis */      \
+  OPERATION(kSameDevice, "TTF")                    \
+  OPERATION(kOverlap, "TTF") /* written, other */  \
+  OPERATION(kAdd, "VVVF")                          \
+  OPERATION(kSubtract, "VVVF")                     \
+  OPERATION(kMultiply, "VVVF")                     \
+  OPERATION(kDivide, "VVVFF") /* zero, overflow */ \
+  OPERATION(kDivideUp, "VVVFF")                    \
+  OPERATION(kModulo, "VVVF") /* zero */            \
+  OPERATION(kMinimum, "VVV")                       \
+  OPERATION(kMaximum, "VVV")                       \
+  OPERATION(kLess, "VVV")                          \
+  OPERATION(kLessEqual, "VVV")                     \
+  OPERATION(kEqual, "VVV")                         \
+  OPERATION(kNotEqual, "VVV")                      \
+  OPERATION(kSize, "VT")                           \
+  OPERATION(kNumDims, "VT")                        \
+  OPERATION(kDeviceNumber, "VT")                   \
+  OPERATION(kExtent, "VTN") /* axis */             \
+  OPERATION(kStride, "VTN")
+
+enum class Operation : int64_t {
+#define TVM_FFI_CHECK_OPERATION_(name, operands) name,
+  TVM_FFI_CHECK_OPERATIONS(TVM_FFI_CHECK_OPERATION_)
+#undef TVM_FFI_CHECK_OPERATION_
+};
+
+// Returns a string with one letter for the kind of each operand, such as "VJ".
+const char* OperandsOf(Operation operation);
+
+constexpr uint32_t kNone = 0xffffffff;  // an optional index that is absent
+
+// ORDER check-argument-kinds.
+enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
+// ORDER check-number-forms.
+enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
+// ORDER check-extent-kinds.
+enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
+
+// Compares an extent, or an integer argument, with a constant or with the value of a name.
+struct ExtentCheck {
+  int32_t axis;
+  ExtentKind kind;
+  uint32_t failure;
+  uint32_t value, known;  // registers of the name's value, and of the flag that it has a value
+  int64_t constant;
+};
+
+// The checks of one argument.  Indices are kNone if the check does not exist.
+struct ArgumentCheck {
+  // The checks of a tensor that exist, as bits.
+  enum Feature : uint32_t {
+    kNdim = 1,
+    kLeastNdim = 2,
+    kDtype = 4,  // a single dtype
+    kDtypeSet = 8,
+    kDevice = 16,
+    kLayout = 32,
+    kRepeats = 64,
+    kAlignment = 128,
+    kAddress = 256,
+    kNegative = 512,
+  };
+  ArgumentKind kind;
+  uint32_t features;  // sum of bits of Feature; derived by the reader
+  // Derived by the reader: the type indices of values that need no further check, see TypeBit.
+  uint64_t trivial_types;
+  bool may_be_missing, may_be_none;
+  uint32_t type_failure, bigint_failure;
+  // Values and numbers:
+  uint64_t types;           // set of accepted type indices, see TypeBit
+  uint32_t value_register;  // receives the value
+  NumberForm form;
+  int64_t least, most;
+  uint32_t range_failure;
+  bool has_name;       // the integer must equal `name`
+  bool binds_default;  // also the default of a missing argument must equal `name`
+  ExtentCheck name;
+  // Tensors:
+  int32_t ndim, least_ndim;
+  uint32_t ndim_failure;
+  DLDataType dtype;  // the first dtype of the set
+  uint32_t dtype_set, dtype_register, dtype_failure, variable_failure;
+  DLDevice device;  // device_id is -1 for all devices of the type
+  uint32_t device_failure;
+  uint32_t negative_failure;
+  int32_t free_dimensions;
+  uint32_t layout_failure, repeats_failure;
+  std::vector<ExtentCheck> extents;
+  uint64_t alignment;
+  uint32_t alignment_failure, null_failure, address_failure;
+};
+
+// Returns the bit of a type index in ArgumentCheck::types; 0 for other type indices.
+inline uint64_t TypeBit(int32_t type_index) {
+  auto index = static_cast<uint32_t>(type_index);
+  if (index >= 64) index -= 32;
+  return index < 64 ? uint64_t{1} << index : 0;
+}
+
+// A check program in memory.
+struct CheckProgram {
+  uint32_t num_parameters, num_tensors;
+  uint32_t num_registers;
+  static constexpr size_t kBlock = 4;  // number of registers that are initialised together
+  std::vector<int64_t> initial;        // initial register values, padded to a multiple of kBlock
+  std::vector<Failure> failures;
+  std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
+  // Indices in `failures` for too few arguments, indexed by the number of arguments passed.
+  std::vector<uint32_t> missing_failures;
+  uint32_t num_required;  // number of elements of missing_failures
+  // For too many arguments: the message if one was passed, the message if several were passed.
+  uint32_t too_many_singular, too_many_plural;
+  std::vector<ArgumentCheck> arguments;
+  std::vector<int64_t> code;             // the checks start at 0
+  std::vector<bool> begins_instruction;  // per word of the code
+};
+
+// Reads the words of a program.  Each error message contains the byte offset of the invalid field.
+class ProgramReader {
+ public:
+  // name: name of the program for messages, such as "check program"
+  ProgramReader(std::string_view bytes, const char* name) : bytes_(bytes), name_(name) {}
+
+  size_t position() const { return bytes_.position(); }
+  size_t size() const { return bytes_.size(); }
+  [[noreturn]] void Fail(size_t position, const std::string& defect) const;
+  int64_t Word(const char* field);
+  // Reads an integer that must be from `least` to `most`.
+  int64_t Between(int64_t least, int64_t most, const char* field);
+  // Reads the number of the elements that follow.  Each element has at least `min_bytes` bytes.
+  // Fails before memory for the elements is allocated if fewer bytes remain.
+  size_t Count(size_t min_bytes, const char* elements);
+  size_t NonzeroCount(size_t min_bytes, const char* elements);
+  std::string Text(const char* elements);
+  uint32_t Index(size_t count, const char* field);
+  uint32_t IndexOrNone(size_t count, const char* field);  // kNone for -1
+  std::vector<uint32_t> Indices(size_t count, const char* elements, const char* field);
+  void RequireEnd() const;
+
+ private:
+  ByteReader bytes_;
+  const char* name_;
+};
+
+// Reads and validates a check program.  Uses memory in proportion to the number of bytes.
+//
+// Fails: ValueError "corrupt check program at byte N of M: ...".
+CheckProgram ReadCheckProgram(ProgramReader* reader);
+
+}  // namespace tvm::ffi::extra::checks
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_CHECKS_PROGRAM_H_

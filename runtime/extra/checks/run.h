@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckRun: one execution of a check program for the arguments of a call.
+#ifndef TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_
+#define TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_
+
+#include <tvm/ffi/base_detail.h>
+#include <tvm/ffi/c_api.h>
+
+#include "checks/program.h"
+
+namespace tvm::ffi::extra::checks {
+
+class CheckRun {
+ public:
+  // Returns the number of scratch words that a program needs: its registers, then its tensor slots.
+  static size_t NumSlots(const CheckProgram& program) {
+    return program.initial.size() + program.num_tensors;
+  }
+
+  // words: uninitialised memory for NumSlots(program) words
+  CheckRun(const CheckProgram& program, const TVMFFIAny* args, int32_t num_args, int64_t* words)
+      : program_(program),
+        args_(args),
+        num_args_(num_args < 0 ? 0 : static_cast<uint32_t>(num_args)),
+        registers_(words),
+        tensors_(reinterpret_cast<const DLTensor**>(words + program.initial.size())) {}
+
+  // Checks all arguments, which are borrowed.  Then the registers have the values of numbers and
+  // extents, and the tensor slots the addresses of the tensors, NULL for an omitted tensor.
+  //
+  // Fails: with the error that the check program contains for the failed check.
+  void Check();
+  // Executes the instructions from the code address `start` to the next kEnd.
+  void Execute(size_t start);
+
+  int64_t value(uint32_t index) const { return registers_[index]; }
+  void* address_of_value(uint32_t index) const { return &registers_[index]; }
+  const DLTensor* tensor(uint32_t index) const { return tensors_[index]; }
+  void set_tensor(uint32_t index, const DLTensor* tensor) { tensors_[index] = tensor; }
+
+  [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
+
+ private:
+  void CheckTensor(const ArgumentCheck& check, const DLTensor& tensor);
+  void CheckMissing();
+  void CheckAlignment(const ArgumentCheck& check, const DLTensor& tensor) const;
+  void CheckNumber(const ArgumentCheck& check, const TVMFFIAny& arg);
+  void CheckUnsigned(const ArgumentCheck& check, const TVMFFIAny& arg);
+  const DLTensor* ReadTensor(const ArgumentCheck& check, const TVMFFIAny& arg) const;
+  void CheckValue(const ArgumentCheck& check, const TVMFFIAny& arg);
+  void CheckDevice(const ArgumentCheck& check, DLDevice got) const;
+  void CheckExtentsNotNegative(const ArgumentCheck& check, const DLTensor& tensor) const;
+  void CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype);
+  void CheckExtent(const ExtentCheck& check, int64_t got, int32_t axis);
+  void CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) const;
+  int32_t AxisOf(const DLTensor& tensor, int64_t axis) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailCount() const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailType(const ArgumentCheck& check,
+                                               const TVMFFIAny& arg) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailDevice(uint32_t failure, DLDevice got) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailDtype(uint32_t failure, DLDataType got,
+                                                const DLDataType* expected) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailStrides(uint32_t failure, const DLTensor& tensor) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailNumber(int64_t failure, int64_t got, int64_t expected = 0,
+                                                 int64_t axis = 0) const;
+
+  const CheckProgram& program_;
+  const TVMFFIAny* args_;
+  uint32_t num_args_;
+  int64_t* registers_;
+  const DLTensor** tensors_;
+};
+
+}  // namespace tvm::ffi::extra::checks
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_
