@@ -42,7 +42,9 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def library():
-    return tvm_ffi.cpp.load_inline("integer_ranges", cpp_sources=SOURCE, functions=NAMES)
+    return tvm_ffi.cpp.load_inline(
+        "integer_ranges", cpp_sources=SOURCE, functions=NAMES, keep_module_alive=False
+    )
 
 
 @pytest.mark.parametrize(
