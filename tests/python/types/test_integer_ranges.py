@@ -40,8 +40,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def library():
+def load():
     return tvm_ffi.cpp.load_inline(
         "integer_ranges", cpp_sources=SOURCE, functions=NAMES, keep_module_alive=False
     )
@@ -62,15 +61,16 @@ def library():
         ("optional", (2**31,), "argument #0", "2147483648 does not fit int32_t"),
     ],
 )
-def test_an_argument_out_of_range_is_an_overflow_error(library, name, args, where, problem):
+def test_an_argument_out_of_range_is_an_overflow_error(name, args, where, problem):
     with pytest.raises(OverflowError) as caught:
-        library[name](*args)
+        load()[name](*args)
     message = str(caught.value)
     assert message.startswith(f"Integer out of range on {where} when calling: `{name}(0: ")
     assert message.endswith(f"`: {problem}")
 
 
-def test_the_limits_are_accepted(library):
+def test_the_limits_are_accepted():
+    library = load()
     assert [library.i32(x) for x in (-(2**31), 2**31 - 1)] == [-(2**31), 2**31 - 1]
     assert [library.u32(x) for x in (0, 2**32 - 1)] == [0, 2**32 - 1]
     assert [library.i64(x) for x in (-(2**63), 2**63 - 1)] == [-(2**63), 2**63 - 1]
@@ -82,12 +82,13 @@ def test_the_limits_are_accepted(library):
 
 
 @pytest.mark.parametrize("value", [2**63, 1.0, "1", None])
-def test_values_of_other_types_are_type_errors(library, value):
+def test_values_of_other_types_are_type_errors(value):
     with pytest.raises(TypeError, match="Mismatched type on argument #0"):
-        library.i32(value)
+        load().i32(value)
 
 
-def test_results_out_of_range_are_overflow_errors(library):
+def test_results_out_of_range_are_overflow_errors():
+    library = load()
     with pytest.raises(OverflowError, match="2147483648 does not fit int32_t"):
         library.callback(lambda: 2**31)
     with pytest.raises(OverflowError, match="9223372036854775808 is too large"):
@@ -95,9 +96,9 @@ def test_results_out_of_range_are_overflow_errors(library):
     assert library.callback(lambda: 7) == 7
 
 
-def test_overflow_errors_of_callbacks_keep_their_kind(library):
+def test_overflow_errors_of_callbacks_keep_their_kind():
     def fail():
         raise OverflowError("from Python")
 
     with pytest.raises(OverflowError, match="from Python"):
-        library.callback(fail)
+        load().callback(fail)
