@@ -118,9 +118,11 @@ struct KindStatus {
   int32_t status;
 };
 constexpr KindStatus kStatuses[] = {
-    {"ValueError", 3},     {"TypeError", 3},         {"KeyError", 5},
-    {"AttributeError", 5}, {"FileNotFoundError", 5}, {"PermissionError", 7},
-    {"MemoryError", 8},    {"IndexError", 11},       {"NotImplementedError", 12},
+    {"ValueError", 3},      {"TypeError", 3},
+    {"OverflowError", 3},   {"KeyError", 5},
+    {"AttributeError", 5},  {"FileNotFoundError", 5},
+    {"PermissionError", 7}, {"MemoryError", 8},
+    {"IndexError", 11},     {"NotImplementedError", 12},
 };
 constexpr int32_t kInternal = 13;
 

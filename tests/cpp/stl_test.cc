@@ -60,8 +60,8 @@ TEST_CASE("vector conversions") {
   Any nested = std::vector<std::vector<std::string>>{{"a"}, {}};
   CHECK_EQ((nested.cast<std::vector<std::vector<std::string>>>()[0][0]), "a");
   CHECK_EQ((any.cast<std::vector<Any>>()[0].cast<int>()), 1);
-  CHECK_EQ(Failure<std::vector<int>>(Array<Any>{1.5}),
-           "TypeError: Cannot convert from type `ffi.Array` to `std::vector<int>`");
+  CHECK_EQ(Failure<std::vector<int>>(Array<Any>{1, 1.5}),
+           "TypeError: Cannot convert from type `Array[index 1: float]` to `std::vector<int>`");
   CHECK_EQ(Failure<std::vector<int>>(nullptr),
            "TypeError: Cannot convert from type `None` to `std::vector<int>`");
 }
@@ -73,7 +73,7 @@ TEST_CASE("array conversions") {
   CHECK((Any(std::array<int, 0>()).cast<std::array<int, 0>>()).empty());
   CHECK((Any(Array<Any>{Array<int>{3}}).cast<std::array<Array<int>, 1>>())[0][0] == 3);
   CHECK_EQ((Failure<std::array<int, 3>>(any)),
-           "TypeError: Cannot convert from type `ffi.Array` to `std::array<int, 3>`");
+           "TypeError: Cannot convert from type `Array[size=2]` to `std::array<int, 3>`");
   CHECK_EQ((Failure<std::array<int, 1>>(List<int>{1})),
            "TypeError: Cannot convert from type `ffi.List` to `std::array<int, 1>`");
 }
@@ -85,9 +85,10 @@ TEST_CASE("tuple conversions") {
   CHECK(any.cast<Pair>() == Pair(1, "a text on the heap"));
   CHECK(Any(std::tuple<>()).cast<std::tuple<>>() == std::tuple<>());
   CHECK_EQ(Failure<Pair>(Array<Any>{1}),
-           "TypeError: Cannot convert from type `ffi.Array` to `std::tuple<int, std::string>`");
+           "TypeError: Cannot convert from type `Array[size=1]` to `std::tuple<int, std::string>`");
   CHECK_EQ(Failure<Pair>(Array<Any>{1, 2}),
-           "TypeError: Cannot convert from type `ffi.Array` to `std::tuple<int, std::string>`");
+           "TypeError: Cannot convert from type `Array[index 1: int]` to "
+           "`std::tuple<int, std::string>`");
   CHECK_EQ(Failure<Pair>(List<Any>{1, String("x")}),
            "TypeError: Cannot convert from type `ffi.List` to `std::tuple<int, std::string>`");
 }
@@ -107,7 +108,7 @@ TEST_CASE("map conversions") {
   CHECK_EQ(Failure<Hashed>(Dict<int64_t, String>()),
            "TypeError: Cannot convert from type `ffi.Dict` to `std::unordered_map<int, str>`");
   CHECK_EQ(Failure<Table>(Map<Any, Any>{{"a", 1}}),
-           "TypeError: Cannot convert from type `ffi.Map` to "
+           "TypeError: Cannot convert from type `Map[K, some value is int]` to "
            "`std::map<std::string, std::vector<int>>`");
   CHECK_EQ((TypeTraits<std::map<int, double>>::TypeSchema()),
            "{\"type\":\"std::map\",\"args\":[{\"type\":\"int\"},{\"type\":\"float\"}]}");

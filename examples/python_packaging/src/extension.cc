@@ -54,7 +54,8 @@ IntPair Mirror(const IntPair& pair) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<IntPairObj>("Two integers with a name.")
-      .def(refl::init<int64_t, int64_t>(), "Make a pair of `a` and `b`.")
+      .def(refl::init<int64_t, int64_t>(), refl::arg("a"), refl::arg("b"),
+           "Make a pair of `a` and `b`.")
       .def_rw("a", &IntPairObj::a, "The first integer.")
       .def_rw("b", &IntPairObj::b, "The second integer.")
       .def_rw("name", &IntPairObj::name)

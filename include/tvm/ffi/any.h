@@ -433,7 +433,7 @@ struct AnyUnsafe : ObjectUnsafe {
   }
 };
 
-TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
+[[noreturn]] inline void ThrowIntTooLarge(uint64_t value) {
   ThrowFormatted("OverflowError",
                  "Integer value %llu is too large to fit in int64_t. Consider explicitly casting "
                  "to int64_t first if this is intentional.",
@@ -441,17 +441,6 @@ TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
 }
 
 }  // namespace detail
-
-// Traits of uint64_t: same as TypeTraitsIntBase, but a value above INT64_MAX throws OverflowError,
-// because the 64-bit signed payload would store it as a negative number.
-template <>
-struct TypeTraits<uint64_t> : TypeTraitsIntBase<uint64_t> {
-  static void CopyToAnyView(const uint64_t& src, TVMFFIAny* result) {
-    if (src > static_cast<uint64_t>(INT64_MAX)) detail::ThrowIntTooLarge(src);
-    TypeTraitsIntBase<uint64_t>::CopyToAnyView(src, result);
-  }
-  static void MoveToAny(uint64_t src, TVMFFIAny* result) { CopyToAnyView(src, result); }
-};
 
 }  // namespace ffi
 

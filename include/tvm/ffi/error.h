@@ -304,13 +304,21 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeError(const std::string& message) {
   ThrowError("TypeError", message);
 }
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowOutOfRange(const std::string& mismatch,
+                                                          const std::string& to) {
+  MessageStream text;
+  text << "Cannot convert to `" << to << "`: " << mismatch;
+  ThrowError("OverflowError", text);
+}
 [[noreturn]] inline void ThrowCannotTreat(const std::string& from, const std::string& to) {
+  if (IsOutOfRange(from)) ThrowOutOfRange(from, to);
   MessageStream text;
   text << "Cannot treat type `" << from << "` as type `" << to << "`";
   ThrowError("TypeError", text);
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCannotConvert(const std::string& from,
                                                              const std::string& to) {
+  if (IsOutOfRange(from)) ThrowOutOfRange(from, to);
   MessageStream text;
   text << "Cannot convert from type `" << from << "` to `" << to << "`";
   ThrowError("TypeError", text);

@@ -79,6 +79,10 @@ class ExpectedBase {
 
 TVM_FFI_FAILURE_ inline Error CannotTreatError(const std::string& from, const std::string& to) {
   MessageStream text;
+  if (IsOutOfRange(from)) {
+    text << "Cannot convert to `" << to << "`: " << from;
+    return MakeError("OverflowError", text.view(), std::string_view());
+  }
   text << "Cannot treat type `" << from << "` as type `" << to << "`";
   return MakeError("TypeError", text.view(), std::string_view());
 }

@@ -246,16 +246,24 @@ struct CallSite {
   const Signature* signature;
 };
 
-// Throws TypeError for a call that does not match the signature.  If `found` is not nullptr,
-// argument `index` has the wrong type, and *found is the name of its actual type.  If `found` is
-// nullptr, the number of arguments, `index`, is wrong.
+// Throws an error for a call that does not match the signature.  If `found` is not nullptr,
+// argument `index` does not convert to the type of the parameter, and *found is the name of its
+// actual type (TypeError) or describes an integer out of range (OverflowError).  If `found` is
+// nullptr, the number of arguments, `index`, is wrong (TypeError).
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCallMismatch(CallSite site, int index,
                                                             const std::string_view* found) {
   const Signature& signature = *site.signature;
   MessageStream text;
   if (found != nullptr) {
-    text.Print("Mismatched type on argument #%d when calling: `%s", index, site.function_name);
+    bool is_out_of_range = IsOutOfRange(*found);
+    text.Print("%s on argument #%d when calling: `%s",
+               is_out_of_range ? "Integer out of range" : "Mismatched type", index,
+               site.function_name);
     FormatSignature(signature, &text);
+    if (is_out_of_range) {
+      text.Print("`: %.*s", static_cast<int>(found->size()), found->data());
+      ThrowError("OverflowError", text);
+    }
     text.Print("`. Expected `");
     PutName(&text, signature.names[index]);
     text.Print("` but got `%.*s`", static_cast<int>(found->size()), found->data());
@@ -283,14 +291,29 @@ struct CallSite {
   ThrowCallMismatch(site, index, &found);
 }
 
-// Converts one argument to T; throws TypeError if the conversion fails.  A library has one
-// instantiation of this function per type T.
+// Throws OverflowError for an integer argument, which is out of range, or TypeError for another
+// one.
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIntegerMismatch(const TVMFFIAny* arg, int index,
+                                                               CallSite site,
+                                                               const char* integer_name) {
+  if (arg->type_index != kTVMFFIInt) ThrowTypeMismatch(arg, index, site);
+  std::string text = DescribeOutOfRange(arg->v_int64, integer_name);
+  std::string_view found(text);
+  ThrowCallMismatch(site, index, &found);
+}
+
+// Converts one argument to T; throws TypeError or OverflowError if the conversion fails.  A library
+// has one instantiation of this function per type T.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if constexpr (std::is_arithmetic_v<T>) {
     T value{};
     if (TVM_FFI_PREDICT_FALSE(!TypeTraits<T>::TryRead(arg, &value))) {
-      ThrowTypeMismatch(arg, index, site);
+      if constexpr (std::is_integral_v<T>) {
+        ThrowIntegerMismatch(arg, index, site, IntegerName<T>());
+      } else {
+        ThrowTypeMismatch(arg, index, site);
+      }
     }
     return value;
   } else {
@@ -332,7 +355,9 @@ struct ArgumentReader {
       if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIBool)) return arg->v_int64 != 0;
       return CastArgument<T>(arg, index, site);
     } else if constexpr (std::is_integral_v<T>) {
-      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIInt)) return static_cast<T>(arg->v_int64);
+      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIInt && FitsInteger<T>(arg->v_int64))) {
+        return static_cast<T>(arg->v_int64);
+      }
       return CastArgument<T>(arg, index, site);
     } else if constexpr (TypeTraits<T>::storage_enabled) {
       return ReadArgument<T>(arg, index, site);

@@ -15,6 +15,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace tvm {
 namespace ffi {
@@ -127,6 +128,59 @@ TVM_FFI_FAILURE_ inline std::string SchemaOfKey(const char* key) {
   schema += "\"}";
   return schema;
 }
+
+// The integer type that stores the values of an integer or enum type.
+template <typename T, bool = std::is_enum_v<T>>
+struct IntegerOf {
+  using Type = T;
+};
+template <typename T>
+struct IntegerOf<T, true> {
+  using Type = std::underlying_type_t<T>;
+};
+
+// Returns true if an integer or enum type represents the value of a 64-bit Int.  A 64-bit enum
+// represents every value: enumerators such as `1ull << 63` are stored as negative numbers.
+template <typename T>
+constexpr bool FitsInteger([[maybe_unused]] int64_t value) {
+  using Integer = typename IntegerOf<T>::Type;
+  if constexpr (sizeof(Integer) < sizeof(int64_t)) {
+    return static_cast<int64_t>(static_cast<Integer>(value)) == value;
+  } else {
+    return std::is_signed_v<Integer> || std::is_enum_v<T> || value >= 0;
+  }
+}
+
+// Returns the name of an integer type, or of the integer type of an enum, in error messages.
+template <typename T>
+constexpr const char* IntegerName() {
+  using Integer = typename IntegerOf<T>::Type;
+  if (std::is_same_v<Integer, bool>) return "bool";
+  if (std::is_same_v<Integer, char>) return "char";
+  if (sizeof(Integer) == 1) return std::is_signed_v<Integer> ? "int8_t" : "uint8_t";
+  if (sizeof(Integer) == 2) return std::is_signed_v<Integer> ? "int16_t" : "uint16_t";
+  if (sizeof(Integer) == 4) return std::is_signed_v<Integer> ? "int32_t" : "uint32_t";
+  return std::is_signed_v<Integer> ? "int64_t" : "uint64_t";
+}
+
+// Part of the description of an integer that its C++ type cannot represent, such as
+// "300 does not fit uint8_t".  GetMismatchTypeInfo returns such a description instead of a type
+// name.  An error whose message contains it is an OverflowError.
+TVM_FFI_HIDDEN inline constexpr char kDoesNotFit[] = " does not fit ";
+
+inline bool IsOutOfRange(std::string_view mismatch) {
+  return mismatch.find(kDoesNotFit) != std::string_view::npos;
+}
+
+TVM_FFI_FAILURE_ inline std::string DescribeOutOfRange(int64_t value, const char* integer_name) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%lld%s%s", static_cast<long long>(value),  // NOLINT(*)
+                kDoesNotFit, integer_name);
+  return text;
+}
+
+// Throws OverflowError: `value` is larger than every 64-bit Int.  Defined in any.h.
+[[noreturn]] TVM_FFI_HIDDEN inline void ThrowIntTooLarge(uint64_t value);
 
 // Stores a type index and an integer payload; writes all 16 bytes of *out.
 inline void SetIntPayload(TVMFFIAny* out, int32_t type_index, int64_t value) {
@@ -243,16 +297,22 @@ struct BoolTraits : PlainValueTraits<BoolTraits<T>, T> {
 template <>
 struct TypeTraits<bool> : detail::BoolTraits<bool> {};
 
-// Traits of integers and enums of all widths, which are stored as a 64-bit Int.  A value that does
-// not fit the C++ type is truncated without an error.
+// Traits of integers and enums of all widths, which are stored as a 64-bit Int.  A value that the
+// C++ type cannot represent does not convert; the error is an OverflowError.
 template <typename Int>
 struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int> {
+  using Base = detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int>;
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIInt;
   static void CopyInt64ToAnyView(int64_t src, TVMFFIAny* result) {
     detail::SetIntPayload(result, TypeIndex::kTVMFFIInt, src);
   }
   static void CopyToAnyView(const Int& src, TVMFFIAny* result) {
-    CopyInt64ToAnyView(static_cast<int64_t>(src), result);
+    auto value = static_cast<int64_t>(src);
+    if (!detail::FitsInteger<Int>(value)) detail::ThrowIntTooLarge(static_cast<uint64_t>(src));
+    CopyInt64ToAnyView(value, result);
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    return Base::CheckAnyStrict(src) && detail::FitsInteger<Int>(src->v_int64);
   }
   static Int CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<Int>(src->v_int64);
@@ -261,11 +321,17 @@ struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int>
     if (src->type_index != TypeIndex::kTVMFFIInt && src->type_index != TypeIndex::kTVMFFIBool) {
       return false;
     }
+    if (!detail::FitsInteger<Int>(src->v_int64)) return false;
     *out = static_cast<Int>(src->v_int64);
     return true;
   }
   static std::optional<Int> TryCastFromAnyView(const TVMFFIAny* src) {
     return detail::ReadNumber<Int>(src);
+  }
+  // An Int mismatches only if it is out of range.
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (!Base::CheckAnyStrict(src)) return TypeTraitsBase::GetMismatchTypeInfo(src);
+    return detail::DescribeOutOfRange(src->v_int64, detail::IntegerName<Int>());
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIInt; }
 };

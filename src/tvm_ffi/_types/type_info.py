@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any, Callable
 
-from .._binding.call import Function, find_global_func
+from .._binding.call import Function, find_global_func, set_member_origin
 from .._binding.call.signature import signature_of_metadata
 from .._binding.object import (
     CObject,
@@ -120,8 +121,51 @@ class TypeMethod:
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
         function.__module__ = cls.__module__
         function.__doc__ = self.doc
-        function.__signature__ = signature_of_metadata(self.metadata)
+        if self.has_signature:
+            set_member_origin(function, MemberOrigin(self, cls, f"{cls.__name__}.{self.name}"))
+        else:
+            function.__signature__ = signature_of_metadata(self.metadata)
         return staticmethod(function) if self.is_static else function
+
+    @property
+    def has_signature(self) -> bool:
+        """True if the metadata contain the names of the parameters."""
+        return "signature" in self.metadata
+
+
+class MemberOrigin:
+    """Origin of a method or constructor whose metadata contain a signature.
+
+    The first call reads the signature; see `tvm_ffi._binding.call.signature_lookup`.
+
+    Parameters
+    ----------
+    method : TypeMethod
+        The method.
+    cls : type
+        The class with the method.
+    name : str
+        Name of the function in error messages.
+    """
+
+    def __init__(self, method: TypeMethod, cls: type, name: str) -> None:
+        self._method, self._cls, self.name = method, cls, name
+
+    def metadata(self) -> str:
+        """Return the metadata as JSON text."""
+        return json.dumps(self._method.metadata)
+
+    def doc(self) -> str | None:
+        """Return the documentation of the method."""
+        return self._method.doc
+
+    def library(self) -> str:
+        """Return the name of the class for warnings."""
+        return f"class {self._cls.__qualname__}"
+
+    def reduce(self) -> tuple[Any, ...]:
+        """Return the pickle data of the method."""
+        return getattr, (self._cls, self._method.name)
 
 
 @dataclass(eq=False)
@@ -179,7 +223,16 @@ def _read_registration(index: int) -> dict[str, Any]:
     for entry in facts["methods"]:
         entry["metadata"] = _parsed_metadata(entry["metadata"])
     facts["methods"] = [TypeMethod(**entry) for entry in facts["methods"]]
+    _forget_names_of_overloads(facts["methods"])
     return facts
+
+
+def _forget_names_of_overloads(methods: list[TypeMethod]) -> None:
+    """Remove the signatures of overloads, because one function executes all overloads of a name."""
+    counts = Counter(method.name for method in methods)
+    for method in methods:
+        if counts[method.name] > 1:
+            method.metadata.pop("signature", None)
 
 
 def registered_info(index: int) -> TypeInfo | None:
@@ -295,7 +348,9 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     cls: Any = info.type_cls
     construct = _find_constructor(info)
     if construct is not None:
-        cls.__ffi_init__ = _as_init_method(Constructor(construct, cls, info, KWARGS, MISSING), info)
+        keywords = _keyword_convention(info, construct)
+        constructor = Constructor(construct, cls, info, KWARGS, MISSING, keywords=keywords)
+        cls.__ffi_init__ = _as_init_method(constructor, info)
     if init and "__init__" not in vars(cls):
         cls.__init__ = refuse_construction if construct is None else cls.__ffi_init__
 
@@ -347,25 +402,58 @@ def _find_constructor(info: TypeInfo) -> Function | None:
     return construct
 
 
+def _keyword_convention(info: TypeInfo, construct: Function) -> str:
+    """Return how a native constructor receives keyword arguments; see `Constructor`."""
+    declared = _declared_constructors(info)
+    if not declared or signature_of_metadata(declared[0].metadata) is None:
+        return "marker"  # the automatic constructor, or one that reads packed arguments
+    if not declared[0].has_signature:
+        return "none"
+    cls: Any = info.type_cls
+    set_member_origin(construct, MemberOrigin(declared[0], cls, cls.__name__))
+    return "signature"
+
+
+def _declared_constructors(info: TypeInfo) -> list[TypeMethod]:
+    return [method for method in info.methods if method.name == "__ffi_init__"]
+
+
 def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     """Set the name, documentation and signature of a constructor; return it."""
     cls: Any = info.type_cls
     constructor.__name__ = "__init__"
     constructor.__qualname__ = f"{cls.__qualname__}.__init__"
     constructor.__module__ = cls.__module__
-    declared = [method for method in info.methods if method.name == "__ffi_init__"]
+    declared = _declared_constructors(info)
     constructor.__doc__ = declared[0].doc if declared else None
-    signature = _constructor_signature(info.all_fields())
-    if declared:
-        native = signature_of_metadata(declared[0].metadata)
-        if native is None or len(native.parameters) != len(signature.parameters) - 1:
-            signature = _ANY_ARGUMENTS
-    constructor.__signature__ = signature
+    if not declared:
+        constructor.__signature__ = _constructor_signature(info.all_fields())
+    elif not declared[0].has_signature:  # otherwise `Constructor` derives it when it is read
+        constructor.__signature__ = _positional_signature(declared, info)
     return constructor
 
 
-# Signature of native constructors whose parameters are not the fields of the type: the names of the
-# parameters are unknown.
+def _positional_signature(declared: list[TypeMethod], info: TypeInfo) -> Signature:
+    """Return the signature of native constructors without parameter names.
+
+    If there are as many parameters as fields, the parameters get the names of the fields.
+    """
+    native = signature_of_metadata(declared[0].metadata)
+    if native is None or len(declared) > 1:
+        return _ANY_ARGUMENTS
+    parameters = list(native.parameters.values())
+    fields = [entry.name for entry in info.all_fields() if entry.c_init]
+    are_names = all(_is_parameter_name(name) and name != "self" for name in fields)
+    if len(fields) == len(parameters) and are_names:
+        parameters = [parameter.replace(name=name) for parameter, name in zip(parameters, fields)]
+    return Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *parameters])
+
+
+def _is_parameter_name(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
+
+
+# Signature of native constructors with unknown parameters.
 _ANY_ARGUMENTS = Signature(
     [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
@@ -382,13 +470,15 @@ def _constructor_signature(fields: list[TypeField]) -> Signature:
     """
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     init_fields = [entry for entry in fields if entry.c_init]
-    if any(not entry.name.isidentifier() or iskeyword(entry.name) for entry in init_fields):
+    if not all(_is_parameter_name(entry.name) for entry in init_fields):
         return _ANY_ARGUMENTS  # a field name cannot be a parameter name
     for kw_only in (False, True):
         kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
         for has_default in (False, True):
             parameters += [
-                Parameter(entry.name, kind, default=MISSING if has_default else Parameter.empty)
+                Parameter(
+                    entry.name, kind, default=entry.c_default if has_default else Parameter.empty
+                )
                 for entry in init_fields
                 if entry.c_kw_only == kw_only and entry.c_has_default == has_default
             ]

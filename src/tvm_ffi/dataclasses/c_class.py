@@ -80,7 +80,8 @@ def c_class(
     Warns
     -----
     UserWarning
-        If the class does not annotate all fields of the type; inherited fields are exempt.
+        If the class does not annotate all fields of the type; inherited fields are exempt, and
+        read-only fields, which generated stubs declare as properties.
 
     Examples
     --------
@@ -116,7 +117,9 @@ def c_class(
 
 def _warn_missing_annotations(cls: type, info: TypeInfo) -> None:
     annotated = own_annotations(cls)
-    missing = sorted(entry.name for entry in info.fields if entry.name not in annotated)
+    missing = sorted(
+        entry.name for entry in info.fields if not entry.frozen and entry.name not in annotated
+    )
     if missing:
         warnings.warn(
             f"@c_class({info.type_key!r}): class `{cls.__name__}` does not annotate the following "

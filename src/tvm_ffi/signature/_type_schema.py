@@ -99,8 +99,35 @@ def signature_from_metadata(
             f"member 'signature' of the metadata must be a str, got {type(text).__name__}"
         )
     signature = parse_signature(text, make)
-    _check_fit(signature, text, metadata)
+    schema = declared_function(metadata, Schema)
+    if schema is not None and "params" in (schema.named_args or {}):
+        _check_fit(signature, text, schema)
+        signature = _with_declared_types(signature, signature_from_schema(schema, name, make))
     return signature if signature.name else replace(signature, name=name)
+
+
+def _with_declared_types(signature: DeclarationT, declared: DeclarationT) -> DeclarationT:
+    """Return a signature in which parameters ``unknown Any`` have the types of the function.
+
+    C++ registers such signatures, which add names and defaults to the types.
+    """
+    if not any(map(_is_undeclared, signature.parameters)):
+        return signature
+    parameters = tuple(
+        replace(parameter, type=typed.type, direction=typed.direction)
+        if _is_undeclared(parameter)
+        else parameter
+        for parameter, typed in zip(signature.parameters, declared.parameters)
+    )
+    is_open = [result.type for result in signature.results] == [type_of_schema(Schema("Any"))]
+    results = declared.results if is_open else signature.results
+    return replace(signature, parameters=parameters, results=results)
+
+
+def _is_undeclared(parameter: Parameter) -> bool:
+    type_ = parameter.type
+    is_any = isinstance(type_, ValueType) and type_.schema.origin == "Any"
+    return is_any and parameter.direction == UNKNOWN and parameter.kind != "variadic"
 
 
 def check_name(signature: Declaration, name: str) -> None:
@@ -133,11 +160,8 @@ _CATEGORIES = {
 }
 
 
-def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -> None:
-    """Raise ValueError if ``type_schema`` in the metadata contradicts the signature."""
-    schema = declared_function(metadata, Schema)
-    if schema is None or "params" not in (schema.named_args or {}):
-        return
+def _check_fit(signature: Declaration, text: str, schema: Schema) -> None:
+    """Raise ValueError if the type of the function contradicts the signature."""
     declared = (schema.named_args or {})["params"]
     problem = _mismatch(signature.parameters, declared)
     if problem:

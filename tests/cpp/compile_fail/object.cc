@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that misuse object.h, memory.h, cast.h and type_traits.h.  Format: test_compile_fail.py.
+// Programs that misuse object.h, memory.h, cast.h, type_traits.h and reflection/registry.h.
+// Format: test_compile_fail.py.
 
 // SHARED
 class BaseObj : public Object {
@@ -231,3 +232,35 @@ RValueRef<Nullable> Wrap(Nullable& ref) { return RValueRef<Nullable>(ref); }
 Nullable Take(RValueRef<Nullable>& ref) { return *std::move(ref); }
 // REJECTED
 Nullable Take(RValueRef<Nullable>& ref) { return *ref; }
+
+// CASE constructor_names_some_parameters: name all parameters with refl::arg, or none
+class PairObj : public Object {
+ public:
+  PairObj(int64_t, int64_t) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.Pair", PairObj, Object);
+};
+// ACCEPTED
+void Register() {
+  reflection::ObjectDef<PairObj>().def(reflection::init<int64_t, int64_t>(), reflection::arg("a"),
+                                       reflection::arg("b", 1));
+}
+// REJECTED
+void Register() {
+  reflection::ObjectDef<PairObj>().def(reflection::init<int64_t, int64_t>(), reflection::arg("a"));
+}
+
+// CASE method_names_its_receiver: name all parameters with refl::arg, or none
+class CounterObj : public Object {
+ public:
+  int64_t Add(int64_t n) const { return n; }
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.Counter", CounterObj, Object);
+};
+// ACCEPTED
+void Register() {
+  reflection::ObjectDef<CounterObj>().def("add", &CounterObj::Add, reflection::arg("n"));
+}
+// REJECTED
+void Register() {
+  reflection::ObjectDef<CounterObj>().def("add", &CounterObj::Add, reflection::arg("self"),
+                                          reflection::arg("n"));
+}

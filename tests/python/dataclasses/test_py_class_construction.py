@@ -29,7 +29,7 @@ from .python_types import Leaf, Three, key
 )
 def test_construction(make, text):
     assert repr(make()) == "test.py_class.Three" + text
-    assert str(inspect.signature(Three)) == "(a, b=<MISSING>, *, c=<MISSING>)"
+    assert str(inspect.signature(Three)) == "(a, b=2, *, c=<MISSING>)"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_assignment_converts_and_checks():
     for name, value, message in refused:
         with pytest.raises(TypeError) as raised:
             setattr(node, name, value)
-        assert str(raised.value) == message
+        assert str(raised.value) == f"Node.{name}: {message}"
     assert (list(node.items), node.leaf.v, node.either) == ([1, 2], 1, "text")
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         node.other = 1
@@ -269,7 +269,41 @@ def test_init_of_a_base_initializes_the_derived_object():
             self.y = y
 
     obj = Derived(3)
-    assert (obj.x, obj.y) == (0, 3)
+    assert (obj.x, obj.y) == (5, 3)
+
+
+def test_init_of_a_base_with_arguments_sets_the_fields_of_the_base():
+    """Regression: the arguments were ignored, and the fields stayed 0 or None."""
+    seen = []
+
+    @py_class(key("Base"))
+    class Base(Object):
+        x: int
+        name: str = "default"
+        items: list[int] = field(default_factory=lambda: [1])
+        f: Any = None
+
+        def __post_init__(self):
+            seen.append((type(self).__name__, self.x))
+
+    @py_class(key("Derived"), init=False)
+    class Derived(Base):
+        y: int
+
+        def __init__(self, y, *args, **kwargs):
+            self.y = y
+            super().__init__(*args, **kwargs)
+
+    obj = Derived(3, 5, name="given", f=len)
+    assert (obj.x, obj.name, list(obj.items), obj.y) == (5, "given", [1], 3)
+    assert obj.f("four") == 4
+    assert seen == [("Derived", 5)]
+    assert Derived(4, x=6).name == "default"
+    assert Derived(4).y == 4  # without arguments, the fields keep their values
+    with pytest.raises(TypeError, match="missing required argument: 'x'"):
+        Derived(4, name="x")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        Derived(4, 5, z=1)
 
 
 def test_an_undecorated_subclass_shares_the_type():

@@ -21,13 +21,18 @@ class IntPair(tvm_ffi.Object):
     # tvm-ffi-stubgen(begin): object/pair_extension.IntPair
     # fmt: off
     a: int
+    """The first integer."""
     b: int
+    """The second integer."""
     name: str
     if TYPE_CHECKING:
-        def __init__(self, _0: int, _1: int, /) -> None: ...
-        def __ffi_init__(self, _0: int, _1: int, /) -> None: ...
-        def sum(self, /) -> int: ...
-        def swap(self, /) -> None: ...
+        def __init__(self, a: int, b: int) -> None:
+            """Make a pair of `a` and `b`."""
+        def __ffi_init__(self, a: int, b: int) -> None: ...
+        def sum(self, /) -> int:
+            """Return a + b."""
+        def swap(self, /) -> None:
+            """Exchange both."""
     # fmt: on
     # tvm-ffi-stubgen(end)
 

@@ -84,6 +84,25 @@ inline constexpr bool converts_without_user_code_v =
 template <typename T>
 using ElementToConvert = std::conditional_t<converts_without_user_code_v<T>, const Any&, Any>;
 
+// Describes a value that does not convert to T.
+template <typename T>
+std::string DescribeMismatch(const TVMFFIAny* src) {
+  if constexpr (std::is_same_v<T, Any>) {
+    return TypeTraitsBase::GetMismatchTypeInfo(src);
+  } else {
+    return TypeTraits<T>::GetMismatchTypeInfo(src);
+  }
+}
+
+// Describes a value that converts to no type of V: as an integer out of range if one of the types
+// describes it so, otherwise by its type.
+template <typename... V>
+std::string DescribeVariantMismatch(const TVMFFIAny* src) {
+  std::string text;
+  bool is_out_of_range = ((text = DescribeMismatch<V>(src), IsOutOfRange(text)) || ...);
+  return is_out_of_range ? text : TypeTraitsBase::GetMismatchTypeInfo(src);
+}
+
 // Returns "name<A, B>", where A and B are the type names of V.
 template <typename... V>
 std::string ContainerTypeStr(const char* name) {

@@ -112,6 +112,9 @@ struct TypeTraits<Variant<V...>> : TypeTraitsBase {
     }
     return result;
   }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    return detail::DescribeVariantMismatch<V...>(src);
+  }
   static std::string TypeStr() { return detail::ContainerTypeStr<V...>("Variant"); }
   static std::string TypeSchema() { return detail::ContainerTypeSchema<V...>("Variant"); }
 

@@ -38,10 +38,35 @@ class StlElements {
     ElementToConvert<T> item = object_->begin()[i];
     return item.template try_cast<T>();
   }
+  // If element i does not convert, stores its description in *out and returns true.
+  template <typename T>
+  bool Mismatches(size_t i, std::string* out) const {
+    Any item = object_->begin()[i];
+    if (item.template try_cast<T>().has_value()) return false;
+    *out = "Array[index " + std::to_string(i) + ": " +
+           DescribeMismatch<T>(AnyUnsafe::TVMFFIAnyPtrFromAny(item)) + "]";
+    return true;
+  }
 
  private:
   ObjectPtr<SeqBaseObj> object_;
 };
+
+// Describes a sequence that has not as many elements as the C++ type.
+TVM_FFI_FAILURE_ inline std::string DescribeSize(size_t size) {
+  return "Array[size=" + std::to_string(size) + "]";
+}
+
+// Describes a sequence whose elements do not all convert to T.
+template <typename T>
+std::string DescribeElements(const TVMFFIAny* src) {
+  StlElements elements(src);
+  std::string text;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements.template Mismatches<T>(i, &text)) return text;
+  }
+  return TypeTraitsBase::GetMismatchTypeInfo(src);
+}
 
 // Appends the converted elements to *out.  Returns false if an element does not convert; *out is
 // then incomplete.
@@ -106,6 +131,11 @@ struct TypeTraits<std::vector<T>, std::enable_if_t<detail::castable_v<T>>>
     if (!detail::CastElements(detail::StlElements(src), &*result)) return std::nullopt;
     return result;
   }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    bool is_sequence = src->type_index == kTVMFFIArray || src->type_index == kTVMFFIList;
+    return is_sequence ? detail::DescribeElements<T>(src)
+                       : TypeTraitsBase::GetMismatchTypeInfo(src);
+  }
   static std::string TypeStr() { return detail::ContainerTypeStr<T>("std::vector"); }
   static std::string TypeSchema() { return detail::ContainerTypeSchema<T>("std::vector"); }
 };
@@ -126,6 +156,11 @@ struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
     std::vector<T> items;
     if (elements.size() != N || !detail::CastElements(elements, &items)) return std::nullopt;
     return Collect(&items, std::make_index_sequence<N>());
+  }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIArray) return TypeTraitsBase::GetMismatchTypeInfo(src);
+    size_t size = detail::StlElements(src).size();
+    return size == N ? detail::DescribeElements<T>(src) : detail::DescribeSize(size);
   }
   static std::string TypeStr() {
     return "std::array<" + detail::Type2Str<T>::v() + ", " + std::to_string(N) + ">";
@@ -160,6 +195,12 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
     if (elements.size() != sizeof...(T)) return std::nullopt;
     return Convert(elements, std::index_sequence_for<T...>());
   }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIArray) return TypeTraitsBase::GetMismatchTypeInfo(src);
+    detail::StlElements elements(src);
+    if (elements.size() != sizeof...(T)) return detail::DescribeSize(elements.size());
+    return Describe(elements, std::index_sequence_for<T...>());
+  }
   static std::string TypeStr() {
     if constexpr (sizeof...(T) == 0) {
       return "std::tuple<>";
@@ -179,6 +220,13 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
     bool all = ((std::get<I>(values) = elements.template Cast<T>(I)).has_value() && ...);
     if (!all) return std::nullopt;
     return std::optional<Self>(std::in_place, *std::get<I>(std::move(values))...);
+  }
+  template <size_t... I>
+  static std::string Describe([[maybe_unused]] const detail::StlElements& elements,
+                              std::index_sequence<I...>) {
+    std::string text = StaticTypeKey::kTVMFFIArray;
+    (void)(elements.template Mismatches<T>(I, &text) || ...);
+    return text;
   }
 };
 
@@ -210,6 +258,21 @@ struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
       result->insert_or_assign(*std::move(key), *std::move(value));
     }
     return result;
+  }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIMap) return TypeTraitsBase::GetMismatchTypeInfo(src);
+    Map<Any, Any> map(ObjectUnsafe::ObjectPtrFromUnowned<Object>(src->v_obj));
+    for (const MapBaseObj::KVType& pair : *map.get()) {
+      if (!pair.first.template try_cast<K>().has_value()) {
+        return "Map[some key is " +
+               DescribeMismatch<K>(AnyUnsafe::TVMFFIAnyPtrFromAny(pair.first)) + ", V]";
+      }
+      if (!pair.second.template try_cast<V>().has_value()) {
+        return "Map[K, some value is " +
+               DescribeMismatch<V>(AnyUnsafe::TVMFFIAnyPtrFromAny(pair.second)) + "]";
+      }
+    }
+    return TypeTraitsBase::GetMismatchTypeInfo(src);
   }
 };
 
@@ -271,6 +334,9 @@ struct TypeTraits<std::optional<T>, std::enable_if_t<detail::castable_v<T>>> : T
     if (!value.has_value()) return std::nullopt;
     return std::optional<Self>(std::in_place, std::move(value));
   }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    return detail::DescribeMismatch<T>(src);
+  }
   static std::string TypeStr() { return detail::ContainerTypeStr<T>("std::optional"); }
   static std::string TypeSchema() { return detail::ContainerTypeSchema<T>("std::optional"); }
 };
@@ -307,6 +373,9 @@ struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V.
       Try(src, /*strict=*/false, &result, Indices());
     }
     return result;
+  }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    return detail::DescribeVariantMismatch<V...>(src);
   }
   static std::string TypeStr() { return detail::ContainerTypeStr<V...>("std::variant"); }
   static std::string TypeSchema() {

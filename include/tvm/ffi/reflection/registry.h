@@ -22,6 +22,8 @@ class GlobalDef {
   // Registers a callable whose parameter and result types have conversions.
   template <typename F, typename... Extra>
   GlobalDef& def(const char* name, F&& f, Extra&&... extra) {
+    static_assert(detail::NamesAllOrNone<std::decay_t<Extra>...>(detail::num_parameters_v<F>),
+                  "name all parameters with refl::arg, or none");
     return Register(name, detail::SchemaOf<F>(),
                     detail::MethodFunction(std::forward<F>(f), std::string(name)), extra...);
   }
@@ -41,7 +43,7 @@ class GlobalDef {
   template <typename... Extra>
   GlobalDef& Register(const char* name, const std::string& schema, const Function& function,
                       const Extra&... extra) {
-    MethodInfoBuilder info = detail::MakeMethodInfo(name, 0, function, extra...);
+    MethodInfoBuilder info = detail::MakeMethodInfo(name, false, 0, function, extra...);
     std::string metadata = detail::FinishMetadata(&info, schema);
     info.metadata = detail::ToByteArray(metadata);
     detail::CheckSafeCall(TVMFFIFunctionSetGlobalFromMethodInfo(&info, 0));
@@ -136,18 +138,24 @@ class ObjectDef {
   // Registers a method: a member function, or a callable whose first parameter is the object.
   template <typename F, typename... Extra>
   ObjectDef& def(const char* name, F&& f, const Extra&... extra) {
+    static_assert(detail::NamesAllOrNone<Extra...>(detail::num_parameters_v<F> - 1),
+                  "name all parameters with refl::arg, or none");
     RegisterMethod(name, 0, std::forward<F>(f), extra...);
     return *this;
   }
   // Registers a static method.
   template <typename F, typename... Extra>
   ObjectDef& def_static(const char* name, F&& f, const Extra&... extra) {
+    static_assert(detail::NamesAllOrNone<Extra...>(detail::num_parameters_v<F>),
+                  "name all parameters with refl::arg, or none");
     RegisterMethod(name, kTVMFFIFieldFlagBitMaskIsStaticMethod, std::forward<F>(f), extra...);
     return *this;
   }
   // Registers the constructor.
   template <typename... Args, typename... Extra>
   ObjectDef& def(init<Args...>, const Extra&... extra) {
+    static_assert(detail::NamesAllOrNone<Extra...>(sizeof...(Args)),
+                  "name all parameters with refl::arg, or none");
     has_init_ = true;
     Function function = RegisterMethod(type_attr::kInit.name, kTVMFFIFieldFlagBitMaskIsStaticMethod,
                                        &init<Args...>::template Execute<Class>, extra...);
@@ -206,7 +214,8 @@ class ObjectDef {
   template <typename... Extra>
   void RegisterMethodFunction(const char* name, int64_t flags, const Function& function,
                               const std::string& schema, const Extra&... extra) {
-    MethodInfoBuilder info = detail::MakeMethodInfo(name, flags, function, extra...);
+    bool is_member = (flags & kTVMFFIFieldFlagBitMaskIsStaticMethod) == 0;
+    MethodInfoBuilder info = detail::MakeMethodInfo(name, is_member, flags, function, extra...);
     std::string metadata = detail::FinishMetadata(&info, schema);
     info.metadata = detail::ToByteArray(metadata);
     detail::CheckSafeCall(TVMFFITypeRegisterMethod(type_index_, &info));

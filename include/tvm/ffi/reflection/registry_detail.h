@@ -61,6 +61,68 @@ class Metadata : public InfoTrait {
   _MetadataType pairs_;
 };
 
+// Trait that names the next parameter of a constructor, method or function.  There is either no
+// such trait or one for each parameter, without the object of a method.  Python callers may pass a
+// named parameter by keyword, and omit a parameter with a default: None, bool, int, float or
+// string.
+//
+//   .def(refl::init<int64_t, String>(), refl::arg("count"), refl::arg("name", "counter"))
+class arg : public InfoTrait {
+ public:
+  explicit arg(const char* name) : name_(name) {}
+  arg(const char* name, Any default_value)
+      : name_(name), default_value_(std::move(default_value)), has_default_(true) {}
+
+  // Appends the parameter to the entry "signature" of the metadata.
+  void Apply(MethodInfoBuilder* info) const {
+    Any* entry = nullptr;
+    for (auto& [key, value] : info->metadata_) {
+      if (key == kSignature) entry = &value;
+    }
+    if (entry == nullptr) {
+      info->metadata_.emplace_back(kSignature, String("() -> Any"));
+      entry = &info->metadata_.back().second;
+    }
+    std::string text = entry->cast<std::string>();
+    size_t end = text.rfind(')');
+    *entry = String(text.insert(end, (end > 1 ? ", " : "") + Text()));
+  }
+  static constexpr const char* kSignature = "signature";
+  static constexpr const char* kReceiverSignature = "(self: unknown Any, /) -> Any";
+
+ private:
+  std::string Text() const {
+    // Readers of the metadata replace this type by the type in the schema of the function.
+    std::string text = std::string(name_) + ": unknown Any";
+    return has_default_ ? text + " = " + DefaultText() : text;
+  }
+  TVM_FFI_COLD_CODE std::string DefaultText() const {
+    if (default_value_ == nullptr) return "None";
+    if (auto flag = default_value_.as<bool>()) return *flag ? "True" : "False";
+    if (auto integer = default_value_.as<int64_t>()) return std::to_string(*integer);
+    if (auto number = default_value_.as<double>()) return NumberText(*number);
+    if (auto text = default_value_.as<String>()) return EscapedStringPy(*text);
+    TVM_FFI_THROW(TypeError) << "default of parameter `" << name_
+                             << "`: expected None, bool, int, float or string, got "
+                             << default_value_.GetTypeKey();
+    TVM_FFI_UNREACHABLE();
+  }
+  // Returns the shortest text that reads back as the same number, and is not the text of an int.
+  static std::string NumberText(double number) {
+    char text[32];
+    for (int digits = 15; digits <= 17; ++digits) {
+      std::snprintf(text, sizeof(text), "%.*g", digits, number);
+      if (std::strtod(text, nullptr) == number) break;
+    }
+    bool is_float = std::strpbrk(text, ".enif") != nullptr;
+    return std::string(text) + (is_float ? "" : ".0");
+  }
+
+  const char* name_;
+  Any default_value_;
+  bool has_default_ = false;
+};
+
 // Trait that sets the default value of a field.
 class DefaultValue : public InfoTrait {
  public:
@@ -172,6 +234,14 @@ class init : public InfoTrait {
 
 namespace detail {
 
+// True if a def() with trailing arguments of the types Extra names no parameter or each of the
+// `num_parameters` parameters.
+template <typename... Extra>
+constexpr bool NamesAllOrNone(size_t num_parameters) {
+  size_t num_names = (size_t{0} + ... + (std::is_same_v<Extra, arg> ? 1 : 0));
+  return num_names == 0 || num_names == num_parameters;
+}
+
 template <typename T>
 inline constexpr bool is_init_v = false;
 template <typename... Args>
@@ -258,6 +328,10 @@ Function MethodFunction(F&& f, std::string name) {
 }
 
 template <typename F>
+inline constexpr size_t num_parameters_v =
+    FunctionInfo<decltype(AsCallable(std::declval<F>()))>::num_args;
+
+template <typename F>
 std::string SchemaOf() {
   return FunctionInfo<decltype(AsCallable(std::declval<F>()))>::TypeSchema();
 }
@@ -323,10 +397,14 @@ inline TVMFFIByteArray ToByteArray(const std::string& text) {
   return TVMFFIByteArray{text.data(), text.size()};
 }
 
+// `is_member` is true if the first parameter is the object of a method.
 template <typename... Extra>
-MethodInfoBuilder MakeMethodInfo(const char* name, int64_t flags, const Function& function,
-                                 const Extra&... extra) {
+MethodInfoBuilder MakeMethodInfo(const char* name, bool is_member, int64_t flags,
+                                 const Function& function, const Extra&... extra) {
   MethodInfoBuilder info{};
+  if (is_member && (std::is_same_v<Extra, arg> || ...)) {
+    info.metadata_.emplace_back(arg::kSignature, String(arg::kReceiverSignature));
+  }
   info.name = AsByteArray(name);
   info.flags = flags;
   TypeTraits<Function>::CopyToAnyView(function, &info.method);

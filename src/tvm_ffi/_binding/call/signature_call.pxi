@@ -497,9 +497,14 @@ cdef tuple _bind_to_tuple(ArgumentBinder binder, tuple args, dict kwargs):
 
 cdef int set_origin(Function function, object origin) except -1:
     function.origin = origin
-    if function.entry == <Vectorcall>call_by_position:
+    if function.entry == <Vectorcall>call_by_position or type(function) is Method:
         function.entry = _call_unresolved
     return 0
+
+
+def set_member_origin(Function function not None, origin) -> None:
+    """Set the origin of a method or constructor whose metadata contain a signature."""
+    set_origin(function, origin)
 
 
 cdef Py_ssize_t load_signature_version() noexcept:

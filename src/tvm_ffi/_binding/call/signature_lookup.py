@@ -54,6 +54,8 @@ def find_binder(function: Function, origin: str | ModuleOrigin | None) -> Argume
     if isinstance(origin, str):
         text = metadata_of(function, origin)
         return _binder_of_metadata(text, origin, lambda: "the table of global functions")
+    if not isinstance(origin, ModuleOrigin):  # a `MemberOrigin`
+        return _binder_of_metadata(origin.metadata(), origin.name, origin.library)
     binder = origin.cached_binder()
     if binder is None:
         version = signature_version()

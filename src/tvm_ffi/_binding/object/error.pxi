@@ -35,7 +35,7 @@ ERROR_NAME_TO_TYPE = {}
 ERROR_TYPE_TO_NAME = {}
 for _error_class in (
     RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
-    MemoryError,
+    MemoryError, OverflowError,
 ):
     ERROR_NAME_TO_TYPE[_error_class.__name__] = _error_class
     ERROR_TYPE_TO_NAME[_error_class] = _error_class.__name__
@@ -43,6 +43,7 @@ for _error_class in (
 # Prefixes of error messages that contain native type names; see `_with_python_type_names`.
 cdef tuple _ABOUT_TYPES = (
     "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
+    "Integer out of range ", "Cannot convert to ",
 )
 
 # A native function that has set a Python exception sets a native error of this kind, or returns
@@ -244,7 +245,7 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
     cls = _name_to_type.get(kind)
     if cls is None:
         return RuntimeError(message)
-    if cls is TypeError:
+    if cls is TypeError or cls is OverflowError:
         message = _with_python_type_names(message)
     try:
         exception = cls(message)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constructors (``__init__``) of classes that are registered for native types."""
 
+from inspect import Parameter
+
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
@@ -11,6 +13,8 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.call cimport Function, Vectorcall, call_into, move_handle
 from tvm_ffi._binding.object cimport CObject, LinkedObject, set_exception
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
+
+cdef object _RECEIVER = Parameter("self", Parameter.POSITIONAL_ONLY)
 
 
 cdef class Constructor:
@@ -34,17 +38,21 @@ cdef class Constructor:
         If true, do nothing for an object of a derived type whose native object exists already.
     reference_fields : tuple of FieldGetter, optional
         Getters of the fields that may hold Python values.
+    keywords : str
+        How the native constructor receives keyword arguments: ``marker``, as names and values after
+        `kwargs_marker`; ``signature``, by position, as the signature of `construct` declares;
+        ``none``, not at all, because its parameters have no names.
     """
 
     cdef Vectorcall vectorcall
     cdef object construct, cls, info, kwargs_marker, missing, post_construct
     cdef tuple reference_fields
-    cdef bint keeps_constructed
+    cdef bint keeps_constructed, has_signature, has_no_names
     cdef dict __dict__
 
     def __cinit__(
         self, construct, cls, info, kwargs_marker, missing, post_construct=None,
-        bint keeps_constructed=False, reference_fields=None,
+        bint keeps_constructed=False, reference_fields=None, str keywords="marker",
     ):
         if cls is not None and not (isinstance(cls, type) and issubclass(cls, CObject)):
             raise TypeError(
@@ -54,6 +62,7 @@ cdef class Constructor:
         self.kwargs_marker, self.missing = kwargs_marker, missing
         self.post_construct, self.keeps_constructed = post_construct, keeps_constructed
         self.reference_fields = reference_fields
+        self.has_signature, self.has_no_names = keywords == "signature", keywords == "none"
 
     def __call__(self, *args, **kwargs):
         # The method exists so that `callable` returns True; calls use the vectorcall pointer
@@ -62,6 +71,13 @@ cdef class Constructor:
 
     def __get__(self, obj, owner):
         return self if obj is None else PyMethod_New(self, obj)
+
+    def __getattr__(self, name):
+        # Python calls this only for attributes that neither the instance nor the class has.
+        if name != "__signature__" or not self.has_signature:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        native = self.construct.__signature__
+        return native.replace(parameters=[_RECEIVER, *native.parameters.values()])
 
 
 cdef PyObject* _construct(
@@ -73,6 +89,8 @@ cdef PyObject* _construct(
     cdef int code
     if num_args == 0 or Py_TYPE(args[0]) != <PyTypeObject*><PyObject*>constructor.cls:
         code = _check_receiver(constructor, args[0] if num_args != 0 else Py_None)
+        if code > 0 and (num_args > 1 or (kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0)):
+            code = _initialize_fields(constructor, args, num_args, kwnames)
         if code != 0:
             return NULL if code < 0 else _none()
     if constructor.post_construct is not None or constructor.reference_fields is not None:
@@ -84,17 +102,59 @@ cdef inline PyObject* _construct_object(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
     cdef PyObject* constructed
-    if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
-        if type(constructor.construct) is Function:
-            return call_into(
-                <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
-        constructed = PyObject_Vectorcall(
-            <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, NULL)
-    else:
-        constructed = _construct_with_names(constructor, args, num_args, kwnames)
+    if (
+        (kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0)
+        and not constructor.has_signature
+        and type(constructor.construct) is Function
+    ):
+        return call_into(
+            <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
+    constructed = _new_object(constructor, args, num_args, kwnames)
     if constructed == NULL:
         return NULL
     return move_handle(constructed, args[0])
+
+
+cdef PyObject* _new_object(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """Call the native constructor and return a new reference to its result."""
+    if constructor.has_signature or kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
+        return PyObject_Vectorcall(
+            <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, kwnames)
+    if constructor.has_no_names:
+        set_exception(TypeError(
+            f"{constructor.cls.__name__}() got an unexpected keyword argument "
+            f"'{<object>PyTuple_GET_ITEM(kwnames, 0)}': the parameters of the native constructor "
+            "have no names; pass the argument by position, or name the parameters with "
+            "`refl::arg` in C++"))
+        return NULL
+    return _construct_with_names(constructor, args, num_args, kwnames)
+
+
+cdef int _initialize_fields(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """Initialize the fields that the class adds to an existing object of a derived type.
+
+    The native constructor creates another object from the arguments, whose fields are copied.
+    Returns 1.  Fails: -1 with an exception set.
+    """
+    cdef PyObject* created = _new_object(constructor, args, num_args, kwnames)
+    if created == NULL:
+        return -1
+    try:
+        source, target = <object>created, <object>args[0]
+        Py_DECREF(source)
+        for field in constructor.info.all_fields():
+            if field.c_init or field.c_has_default:
+                field.setter(target, field.getter(source))
+        if constructor.post_construct is not None:
+            constructor.post_construct(target)
+    except BaseException as error:
+        set_exception(error)
+        return -1
+    return 1
 
 
 cdef PyObject* _construct_and_finish(

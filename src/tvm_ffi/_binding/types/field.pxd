@@ -35,7 +35,10 @@ cdef class FieldSetter(_Field):
     # Convert a Python value and write it to the field, even if the field is read-only.
     # Fails: the errors of `header_of`, and any error of the conversion.
     cdef int write(self, object obj, object value) except -1
-    # Write a value, already converted to a TVMFFIAny, to the field.
-    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1
+    # Write a value, already converted to a TVMFFIAny, to the field.  Returns the error code for
+    # `_fail`.
+    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) noexcept
+    # Raise the error of `_store`.
+    cdef int _fail(self, object obj, int code) except -1
     # Call a setter that is a Function.  Returns the error code for `check`.
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept

@@ -19,8 +19,11 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport Py_TYPE
 from tvm_ffi._binding.object cimport (
     Borrowing, CObject, Guard, PairGuard, begin_borrowing, begin_guard, begin_pair_guard, check,
-    end_borrowing, end_guard, end_pair_guard, handle_of, object_locks, type_key_of,
+    end_borrowing, end_guard, end_pair_guard, handle_of, is_python_error, object_locks,
+    set_exception, type_key_of,
 )
+
+from tvm_ffi._binding.call import add_error_context
 
 cdef extern from *:
     """
@@ -84,9 +87,10 @@ cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
     cdef abi.TVMFFIAny value
     cdef Guard guard
     cdef int code
-    # Fast path: int64_t and double are read without calling the getter.
+    # Fast path: int64_t and double are read without calling the getter.  A negative number is read
+    # by the getter, because the field may be a uint64_t with a value that no Int represents.
     if getter.size == 8:
-        if getter.static_type_index == abi.kTVMFFIInt:
+        if getter.static_type_index == abi.kTVMFFIInt and (<int64_t*>address)[0] >= 0:
             return (<int64_t*>address)[0]
         if getter.static_type_index == abi.kTVMFFIFloat:
             return (<double*>address)[0]
@@ -111,6 +115,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
+        cdef int code
         self.header_of(obj)  # before the conversion, check that `obj` has the field
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
@@ -121,12 +126,33 @@ cdef class FieldSetter(_Field):
         try:
             if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
                 check(-2)
-            return self._store(self.header_of(obj), &view)
+            code = self._store(self.header_of(obj), &view)
+            return 0 if code == 0 else self._fail(obj, code)
         finally:
             end_borrowing(borrowings, &borrowing)
             release_temporaries(&state, view_free_list())
 
-    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1:
+    cdef int _fail(self, object obj, int code) except -1:
+        """Raise the error of the setter; a native error gets the names of the class and field."""
+        cdef abi.TVMFFIObjectHandle error = NULL
+        cdef bint is_native
+        if code == -1:
+            abi.TVMFFIErrorMoveFromRaised(&error)
+        is_native = error != NULL and not is_python_error(error)
+        if error != NULL:
+            abi.TVMFFIErrorSetRaised(error)
+            abi.TVMFFIObjectDecRef(error)
+        try:
+            return check(code)
+        except Exception as exception:
+            if is_native:
+                where = f"{type(obj).__name__}.{self.name}"
+                explained = add_error_context(exception, where, f"While setting {where}")
+                set_exception(explained.with_traceback(exception.__traceback__))
+                return -1
+            raise
+
+    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) noexcept:
         cdef void* address = <char*>header + self.offset
         cdef const void* read = header
         cdef PairGuard guard
@@ -141,7 +167,7 @@ cdef class FieldSetter(_Field):
         else:
             code = (<abi.TVMFFIFieldSetter>self.setter)(address, view)
         end_pair_guard(&guard)
-        return check(code)
+        return code
 
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
         cdef abi.TVMFFIAny args[2]

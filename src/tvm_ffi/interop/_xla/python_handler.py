@@ -20,8 +20,9 @@ from .element_types import PACKED, WHOLE_BYTES
 __all__ = ["handler"]
 
 _STATUSES = {
-    "ValueError": 3, "TypeError": 3, "KeyError": 5, "AttributeError": 5, "FileNotFoundError": 5,
-    "PermissionError": 7, "MemoryError": 8, "IndexError": 11, "NotImplementedError": 12,
+    "ValueError": 3, "TypeError": 3, "OverflowError": 3, "KeyError": 5, "AttributeError": 5,
+    "FileNotFoundError": 5, "PermissionError": 7, "MemoryError": 8, "IndexError": 11,
+    "NotImplementedError": 12,
 }  # fmt: skip
 _INTERNAL = 13
 _METADATA = 1

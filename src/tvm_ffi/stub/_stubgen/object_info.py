@@ -12,6 +12,7 @@ from ..._types.schema import TypeSchema
 from ..._types.type_index import key_of_index
 from ..._types.type_info import MISSING, TypeField, TypeInfo, TypeMethod
 from ...signature import Signature
+from ...signature._metadata import named_signature
 
 __all__ = [
     "MISSING",
@@ -43,6 +44,8 @@ class NamedTypeSchema(TypeSchema):
         Role of the field in structural equality and hash, such as ``"ignore"``.
     frozen : bool
         True if the field is read-only.
+    doc : str, optional
+        Documentation of a field.
     """
 
     name: str = ""
@@ -53,6 +56,7 @@ class NamedTypeSchema(TypeSchema):
     default_is_factory: bool = False
     structural_eq: str | None = None
     frozen: bool = False
+    doc: str | None = None
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class NamedTypeSchema(TypeSchema):
         default_is_factory: bool = False,
         structural_eq: str | None = None,
         frozen: bool = False,
+        doc: str | None = None,
     ) -> None:
         super().__init__(
             schema.origin,
@@ -78,7 +83,7 @@ class NamedTypeSchema(TypeSchema):
         self.name = name
         self.size, self.alignment, self.offset = size, alignment, offset
         self.default, self.default_is_factory = default, default_is_factory
-        self.structural_eq, self.frozen = structural_eq, frozen
+        self.structural_eq, self.frozen, self.doc = structural_eq, frozen, doc
 
     @staticmethod
     def from_type_field(field: TypeField) -> NamedTypeSchema:
@@ -94,6 +99,7 @@ class NamedTypeSchema(TypeSchema):
             default_is_factory=is_factory,
             structural_eq=field.c_structural_eq,
             frozen=field.frozen,
+            doc=field.doc,
         )
 
 
@@ -109,11 +115,14 @@ class FuncInfo:
         True if the function is a method whose first parameter is the object.
     signature : Signature, optional
         Signature with parameter names; None if the function was registered without one.
+    doc : str, optional
+        Documentation of a method.
     """
 
     schema: NamedTypeSchema
     is_member: bool
     signature: Signature | None = None
+    doc: str | None = None
 
     @staticmethod
     def from_schema(
@@ -122,9 +131,10 @@ class FuncInfo:
         *,
         is_member: bool = False,
         signature: Signature | None = None,
+        doc: str | None = None,
     ) -> FuncInfo:
         """Return the description of a function with the given name and type."""
-        return FuncInfo(NamedTypeSchema(name, schema), is_member, signature)
+        return FuncInfo(NamedTypeSchema(name, schema), is_member, signature, doc)
 
 
 @dataclass
@@ -193,7 +203,7 @@ class ObjectInfo:
         is_final = lookup_type_attr(index, "__ffi_type_final__")
         return ObjectInfo(
             fields=[NamedTypeSchema.from_type_field(entry) for entry in type_info.fields or ()],
-            methods=[_func_from_method(method) for method in type_info.methods],
+            methods=[_func_from_method(method, type_info.type_key) for method in type_info.methods],
             type_key=type_info.type_key,
             parent_type_key=ancestors[-1] if ancestors else None,
             init_fields=_init_fields(type_info.all_fields()) if has_init else [],
@@ -221,9 +231,14 @@ def _init_fields(fields: list[TypeField]) -> list[InitFieldInfo]:
     ]
 
 
-def _func_from_method(method: TypeMethod) -> FuncInfo:
-    schema = callable_schema(method.metadata)
-    return FuncInfo.from_schema(method.name, schema, is_member=not method.is_static)
+def _func_from_method(method: TypeMethod, type_key: str) -> FuncInfo:
+    return FuncInfo.from_schema(
+        method.name,
+        callable_schema(method.metadata),
+        is_member=not method.is_static,
+        signature=named_signature(method.metadata, method.name, f"type {type_key}"),
+        doc=method.doc,
+    )
 
 
 def callable_schema(metadata: dict[str, Any]) -> TypeSchema:

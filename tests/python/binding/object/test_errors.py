@@ -27,6 +27,7 @@ KINDS = (
     AttributeError,
     KeyError,
     IndexError,
+    OverflowError,
     AssertionError,
     MemoryError,
 )

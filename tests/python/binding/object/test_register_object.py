@@ -283,7 +283,7 @@ def test_documentation_comes_with_the_type(pair):
 
 
 def test_automatic_constructor(record):
-    assert str(inspect.signature(record)) == "(b, a=<MISSING>, *, c=<MISSING>)"
+    assert str(inspect.signature(record)) == "(b, a=7, *, c=1)"
     obj = record("text", c=5)
     assert (obj.a, obj.b, obj.c) == (7, "text", 5)
     obj = record(b="x", a=MISSING)
@@ -307,7 +307,7 @@ def test_fields_whose_names_are_not_python_identifiers(library):
 
 
 def test_a_declared_constructor_takes_positional_arguments_only(pair):
-    with pytest.raises(TypeError, match="Mismatched number of arguments"):
+    with pytest.raises(TypeError, match=r"Pair\(\) got an unexpected keyword argument 'first'"):
         pair(first=1, second=2.0)
 
 

@@ -14,6 +14,7 @@ from .class_stubs import (
     render_object_fields,
     render_object_init,
     render_object_methods,
+    render_object_properties,
 )
 from .function_stubs import render_signature
 from .imports import FileNames, ImportItem, import_statements, is_name, quoted
@@ -110,6 +111,7 @@ def generate_python_object(
     implement = not names.is_interface
     inputs = type_names.for_parameters
     stubs = [
+        *render_object_properties(obj_info, type_names, opt.indent),
         *render_object_init(obj_info, type_names, opt.indent, inputs, implement=implement),
         *render_object_ffi_init(obj_info, type_names, opt.indent, inputs),
         *render_object_methods(obj_info, type_names, opt.indent, inputs, implement=implement),

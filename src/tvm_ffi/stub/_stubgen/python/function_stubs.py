@@ -17,7 +17,7 @@ from ....signature import EMPTY, Parameter, Signature, TensorType
 from ....signature._type_schema import schema_of_type
 from .type_names import TypeNames
 
-__all__ = ["render_signature"]
+__all__ = ["render_default", "render_docstring", "render_signature"]
 
 _MAPPINGS = ("Map", "Dict", "dict")
 
@@ -55,20 +55,26 @@ def _parameters(parameters: Iterable[Parameter], annotations: _Annotations) -> I
         if parameter.kind == "keyword-only" and previous not in ("keyword-only", "variadic"):
             yield "*"
         star = "*" if parameter.kind == "variadic" else ""
-        default = "" if parameter.default is EMPTY else f" = {_constant(parameter.default)}"
+        default = "" if parameter.default is EMPTY else f" = {render_default(parameter.default)}"
         yield f"{star}{parameter.name}: {annotations.of_parameter(parameter)}{default}"
         previous = parameter.kind
     if previous == "positional-only":
         yield "/"
 
 
-def _constant(value: Any) -> str:
+def render_default(value: Any) -> str:
     """Return the literal of a default value, or ``...`` if the value has no literal."""
     if isinstance(value, float) and not math.isfinite(value):
         return "..."
-    if isinstance(value, tuple) and any(_constant(item) == "..." for item in value):
+    if isinstance(value, tuple) and any(render_default(item) == "..." for item in value):
         return "..."
-    return repr(value)
+    is_literal = value is None or isinstance(value, (bool, int, float, str, bytes, tuple))
+    return repr(value) if is_literal else "..."
+
+
+def render_docstring(doc: str | None, indent: int) -> list[str]:
+    """Return the lines of a docstring; empty without documentation."""
+    return _docstring(doc.strip(), " " * indent) if doc and doc.strip() else []
 
 
 # ---- Annotations -------------------------------------------------------------------------------
