@@ -125,9 +125,12 @@ cdef int _pack_capsule(
     Consumes the capsule on success.
     """
     cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
-    if is_immutable or is_read_only_tensor(read_only_deleters(), tensor):
+    pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if is_immutable:
+        _make_read_only(out, state)
+    if is_read_only_tensor(read_only_deleters(), out.v_obj):
         state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
-    return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    return 0
 
 
 cdef int _pack_exporter(
