@@ -25,7 +25,7 @@ _NATIVE_NAME = re.compile(
     r"|(?:Variant|Tuple)(?=<)"
 )
 _OPAQUE_ARGUMENT = re.compile(
-    r"argument #(?P<argument>\d+) when calling: .*(?P<expected>expected .*) but got "
+    r"argument #(?P<argument>\d+) when calling: .*(?P<expected>Expected .*) but got "
     r"`(?:Array\[index (?P<element>\d+): )?(?P<type>ffi\.OpaquePyObject)\]?`$",
     re.DOTALL,
 )
@@ -79,7 +79,11 @@ def array_remedy(value: Any) -> str:
         return "; pass its elements as an array, with `.to_numpy()`"
     if hasattr(cls, "__array__"):
         return "; pass its elements as an array, with `numpy.asarray(...)`"
-    return ""
+    try:
+        memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        return ""
+    return "; pass its elements as an array, with `memoryview(...)`"
 
 
 def public_name(cls: type) -> str:

@@ -73,7 +73,7 @@ cdef abi.TVMFFIObjectHandle _new_tensor_of_buffer(_BufferOwner owner) except NUL
     except BaseException:
         free(tensor)
         raise
-    _set_content(tensor, owner, owner.buffer.readonly)
+    _set_content(tensor, owner, owner.buffer.buf, owner.buffer.readonly)
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)
         check(-1)

@@ -4,13 +4,14 @@
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport PyObject, Py_DECREF
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_None, new_capsule
 from tvm_ffi._binding.object cimport check
 from tvm_ffi._binding.convert cimport (
-    ArgumentViewFreeList, CallState, pack_temporary, release_temporary, view_free_list,
+    ArgumentView, ArgumentViewFreeList, CallState, as_argument_view, has_one_reference,
+    pack_temporary, release_temporary, view_free_list,
 )
 from tvm_ffi._binding.values cimport Device, device_of
 
@@ -121,20 +122,40 @@ cdef int _make_read_only(abi.TVMFFIAny* packed, CallState* state) except -1:
     """
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef abi.TVMFFIObjectHandle tensor = NULL
+    cdef ArgumentView* arg_view = as_argument_view(_free_views, packed.v_obj)
     cdef Py_ssize_t last = state.num_temporaries - 1
     if is_read_only_tensor(&_read_only_deleters, packed.v_obj):
         return 0
-    check(abi.TVMFFITensorToDLPackVersioned(packed.v_obj, &managed))
+    if arg_view != NULL and has_one_reference(&arg_view.header):
+        managed = _new_export_of_owner(arg_view)
+    else:
+        check(abi.TVMFFITensorToDLPackVersioned(packed.v_obj, &managed))
     managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
     if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
         managed.deleter(managed)
         check(-1)
     if last < 0 or state.temporaries[last] != packed.v_obj:
         return pack_temporary(state, packed, abi.kTVMFFITensor, tensor)
-    # The new tensor owns the temporary, and replaces it in `state`.
+    # The new tensor replaces the temporary, whose memory it keeps alive.
     state.num_temporaries = last
     release_temporary(packed.v_obj, _free_views)
     return pack_temporary(state, packed, abi.kTVMFFITensor, tensor)
+
+
+cdef abi.DLManagedTensorVersioned* _new_export_of_owner(const ArgumentView* arg_view) except NULL:
+    """Return an export over the memory of an argument; it owns a reference to the argument.
+
+    The export does not refer to the view, which can return to the free list after the call.
+    """
+    cdef const abi.DLTensor* source = &arg_view.tensor
+    cdef _ContentTensor* export = _new_content_tensor(source.ndim, source.dtype)
+    cdef abi.DLTensor* target = &export.managed.dl_tensor
+    if source.ndim > 0:
+        memcpy(target.shape, source.shape, source.ndim * sizeof(int64_t))
+        memcpy(target.strides, source.strides, source.ndim * sizeof(int64_t))
+    target.device, target.byte_offset = source.device, source.byte_offset
+    _set_content(export, <object>arg_view.owner, source.data, False)
+    return &export.managed
 
 
 cdef int (*_cold_make_read_only)(abi.TVMFFIAny* packed, CallState* state) noexcept

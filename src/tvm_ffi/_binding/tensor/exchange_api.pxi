@@ -440,7 +440,7 @@ cdef int _check_exporter(object value) except -1:
     """Raise TypeError if the class of `value` is not that of a tensor or buffer."""
     global _recent_exporter
     cdef type cls = type(value)
-    if not _is_tensor_class(cls, value):
+    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL and not is_buffer(value):
         from tvm_ffi._binding.object.type_names import array_remedy
 
         raise TypeError(
@@ -449,11 +449,6 @@ cdef int _check_exporter(object value) except -1:
     if not PyType_HasFeature(<PyTypeObject*>cls, Py_TPFLAGS_HEAPTYPE):
         _recent_exporter = <PyTypeObject*>cls
     return 0
-
-
-cdef bint _is_tensor_class(type cls, object value) except -1:
-    """Return True if `value`, an instance of `cls`, is passed as a tensor."""
-    return hasattr(cls, "__dlpack__") or exchange_api_of(cls) != NULL or is_buffer(value)
 
 
 def from_dlpack(

@@ -48,7 +48,10 @@ def readonly(array):
     >>> argument = tvm_ffi.readonly(constant)
     """
     cdef ReadOnlyArgument argument
-    if not _is_tensor_class(type(array), array):
+    cls = type(array)
+    if not (
+        hasattr(cls, "__dlpack__") or hasattr(cls, "__dlpack_c_exchange_api__") or is_buffer(array)
+    ):
         from tvm_ffi._binding.object.type_names import array_remedy
 
         raise TypeError(

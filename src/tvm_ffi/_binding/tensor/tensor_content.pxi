@@ -174,11 +174,11 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 # follow this struct in the same allocation.
 cdef struct _ContentTensor:
     abi.DLManagedTensorVersioned managed  # `managed.manager_ctx` is the address of this struct
-    PyObject* owner                       # owned reference to a _BufferOwner
+    PyObject* owner                       # owned reference to the object that owns the memory
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free an export and release its buffer.  Threads: any."""
+    """Free an export and release the owner of its memory.  Threads: any."""
     cdef _ContentTensor* tensor = <_ContentTensor*>managed.manager_ctx
     release_python_object(tensor.owner)
     free(tensor)
@@ -238,7 +238,7 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     except BaseException:
         free(tensor)
         raise
-    _set_content(tensor, owner, is_read_only)
+    _set_content(tensor, owner, owner.buffer.buf, is_read_only)
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)
         check(-1)
@@ -265,9 +265,11 @@ cdef _ContentTensor* _new_content_tensor(int ndim, abi.DLDataType dtype) except 
     return tensor
 
 
-cdef void _set_content(_ContentTensor* tensor, _BufferOwner owner, bint is_read_only):
+cdef void _set_content(
+    _ContentTensor* tensor, object owner, void* data, bint is_read_only
+) noexcept:
     """Set data, flags and owner of a tensor.  The deleter of the tensor then releases the owner."""
-    tensor.managed.dl_tensor.data = owner.buffer.buf
+    tensor.managed.dl_tensor.data = data
     tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
     own_python_object(owner)
     tensor.owner = <PyObject*>owner
