@@ -375,8 +375,10 @@ cdef object capsule_of(object array):
     """Return a versioned capsule, or a legacy one if `array.__dlpack__` lacks `max_version`."""
     try:
         return array.__dlpack__(max_version=_VERSION)
-    except TypeError:
-        return array.__dlpack__()
+    except TypeError as error:
+        if type(error) is not TypeError:  # not for the unknown keyword, but for the array
+            raise
+    return array.__dlpack__()
 
 
 cdef object capsule_on(object array, object stream):

@@ -100,7 +100,7 @@ def test_read_only_arguments_of_callbacks_for_torch_stay_tensors(kernels, origin
     callback = tvm_ffi.convert_func(seen.append, torch.Tensor)
     callback(value)
     callback([value])
-    kernels.call(callback, tvm_ffi.from_dlpack(value))
+    kernels.call(callback, tvm_ffi.readonly(value))
     check_read_only(seen[0])
     check_read_only(seen[1][0])
     check_read_only(seen[2])
