@@ -41,8 +41,9 @@ def convert(value: Any) -> Any:
     ----------
     value : object
         Any value.  Numbers, strings, bytes, None and FFI values are returned unchanged.  An array
-        or buffer becomes a `Tensor` that shares its memory, a list or tuple an `Array`, a dict a `Map`, a
-        callable a `Function`, an exception an `Error`, and a NumPy or torch dtype a `dtype`.
+        or buffer becomes a `Tensor` that shares its memory, a list or tuple an `Array`, a dict a
+        `Map`, a callable a `Function`, an exception an `Error`, and a NumPy or torch dtype a
+        `dtype`.
 
     Returns
     -------

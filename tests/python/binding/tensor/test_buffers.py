@@ -96,7 +96,13 @@ def test_strides_that_are_no_multiple_of_the_item_size_are_refused():
         tvm_ffi.from_dlpack(memoryview(fields))
 
 
-@pytest.mark.parametrize("make", [bytes, lambda content: mmap_of(content)], ids=["bytes", "mmap"])
+def mmap_of(content):
+    mapped = mmap.mmap(-1, len(content))
+    mapped[:] = content
+    return memoryview(mapped).toreadonly()
+
+
+@pytest.mark.parametrize("make", [bytes, mmap_of], ids=["bytes", "mmap"])
 def test_read_only_buffers_keep_the_rule_of_read_only_arrays(kernels, make):
     view = memoryview(make(b"abc"))
     with pytest.raises(BufferError, match="argument #0 .*`echo`: the array is read-only"):
@@ -109,12 +115,6 @@ def test_read_only_buffers_keep_the_rule_of_read_only_arrays(kernels, make):
         kernels.echo(tensor)
     assert tvm_ffi.Array([view])[0].readonly
     assert tvm_ffi.convert(lambda x: x.readonly)(view)
-
-
-def mmap_of(content):
-    mapped = mmap.mmap(-1, len(content))
-    mapped[:] = content
-    return memoryview(mapped).toreadonly()
 
 
 def test_a_writable_map_is_a_tensor(kernels):
