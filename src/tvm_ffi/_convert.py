@@ -7,7 +7,7 @@ import sys
 
 from ._binding.call import convert_func
 from ._binding.object import CObject, ObjectRValueRef, error_from_exception, opaque_object
-from ._binding.tensor import from_dlpack
+from ._binding.tensor import from_dlpack, is_buffer
 from ._binding.values import DataType, Device, ObjectConvertible, PyNativeObject
 from ._dtype import dtype
 from ._internal.lazy import Any
@@ -41,8 +41,9 @@ def convert(value: Any) -> Any:
     ----------
     value : object
         Any value.  Numbers, strings, bytes, None and FFI values are returned unchanged.  An array
-        becomes a `Tensor` that shares its memory, a list or tuple an `Array`, a dict a `Map`, a
-        callable a `Function`, an exception an `Error`, and a NumPy or torch dtype a `dtype`.
+        or buffer becomes a `Tensor` that shares its memory, a list or tuple an `Array`, a dict a
+        `Map`, a callable a `Function`, an exception an `Error`, and a NumPy or torch dtype a
+        `dtype`.
 
     Returns
     -------
@@ -84,6 +85,8 @@ def _convert_by_protocol(value: Any) -> Any:
         or any(hasattr(value, protocol) for protocol in _PROTOCOLS)
     ):
         return value
+    if is_buffer(value):
+        return from_dlpack(value)
     return opaque_object(value)
 
 

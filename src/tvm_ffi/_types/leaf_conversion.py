@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .._binding.call import Function, convert_func
 from .._binding.object import CObject, ObjectRValueRef
-from .._binding.tensor import Tensor
+from .._binding.tensor import Tensor, is_buffer
 from .._binding.types import type_metadata
 from .._binding.values import CAny, DataType, Device, ObjectConvertible, to_py_class_value
 from .._dtype import dtype
@@ -271,6 +271,8 @@ _POINTER_PROTOCOLS = ("__tvm_ffi_opaque_ptr__", "__cuda_stream__")
 def _to_tensor(schema: Schema, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value
+    if is_buffer(value):
+        return _of_type(schema, value, "Tensor")
     return _by_protocol(schema, value, "Tensor", "__dlpack__", "__dlpack_c_exchange_api__")
 
 

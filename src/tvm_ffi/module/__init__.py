@@ -491,8 +491,8 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     ----------
     path : str or os.PathLike
         Path of the file; its suffix selects the module loader.  The dynamic loader of the system
-        searches for a name without a slash, but not in the working directory: write
-        ``"./softmax.so"`` for a file there.
+        searches for a str without a slash, but not in the working directory: write
+        ``"./softmax.so"`` or ``Path("softmax.so")`` for a file there.
     keep_module_alive : bool
         Whether to keep the native module until the process ends.  If so, further calls return the
         same module as long as the file and the imports do not change.
@@ -510,6 +510,8 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     next to ``libfoo.so``, the signatures in it are passed to `Module.describe`.
     """
     file = os.fspath(path)
+    if not isinstance(path, str) and os.sep not in file:
+        file = os.path.join(os.curdir, file)  # noqa: PTH118  (Path removes the "./" again)
     # Keep a name without a slash unchanged, because the dynamic loader searches for the file on
     # each call.
     resolved = _absolute(file) if os.sep in file else file

@@ -7,6 +7,7 @@ import copy
 import gc
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -363,3 +364,51 @@ def test_type_info():
     info = tvm_ffi.Module.__tvm_ffi_type_info__
     assert (info.type_key, info.type_cls) == ("ffi.Module", tvm_ffi.Module)
     assert [field.name for field in info.fields] == ["imports_"]
+
+
+class _OwnPath:
+    """A path-like object that is not a `pathlib.Path`."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __fspath__(self):
+        return self.text
+
+
+def test_a_relative_path_object_is_a_file_of_the_working_directory(
+    kernel_library, tmp_path, monkeypatch
+):
+    """Regression: `Path` removes the "./", and the dynamic loader then searched for the file."""
+    shutil.copy(kernel_library, tmp_path / "here.so")
+    monkeypatch.chdir(tmp_path)
+    expected = load_module("./here.so")
+    for path in (Path("./here.so"), Path("here.so"), _OwnPath("here.so"), _OwnPath("./here.so")):
+        assert load_module(path).count(1) == 1
+        assert load_module(path) is expected or load_module(path) == expected
+        assert load_module(path, keep_module_alive=False).count(1) == 1
+    with pytest.raises(RuntimeError, match=r"here\.so"):
+        load_module("here.so")  # the dynamic loader does not search in the working directory
+
+
+def test_the_side_file_of_a_relative_path_object_is_read(kernel_library, tmp_path, monkeypatch):
+    shutil.copy(kernel_library, tmp_path / "beside.so")
+    (tmp_path / "beside.signatures").write_text("count(x: int) -> int\n")
+    monkeypatch.chdir(tmp_path)
+    for path in ("./beside.so", Path("./beside.so"), _OwnPath("beside.so")):
+        loaded = load_module(path, keep_module_alive=False)
+        assert loaded.get_function_signature("count") is not None
+
+
+def test_a_missing_file_in_the_working_directory_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError, match=r"no_such_file\.so"):
+        load_module(Path("no_such_file.so"))
+
+
+@pytest.mark.parametrize(
+    "path", [None, 3, b"kernels.so", _OwnPath(b"x.so")], ids=["None", "int", "bytes", "path"]
+)
+def test_other_types_of_paths_are_refused(path):
+    with pytest.raises(TypeError):
+        load_module(path)

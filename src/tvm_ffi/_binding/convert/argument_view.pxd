@@ -52,7 +52,6 @@ ctypedef struct ArgumentView:
     abi.DLTensor tensor
     PyObject* owner       # the array, str or bytes; borrowed until the call returns, or owned
     bint owner_is_owned   # True if the view owns a reference to `owner`: the callee keeps the view
-    bint is_read_only     # True if the memory of the tensor must not be written
     const abi.DLPackExchangeAPI* exchange_api  # exchange API that read `owner`, or NULL
     # Owned array of extents, then strides; NULL if inline_extents is large enough.
     int64_t* heap_extents

@@ -37,7 +37,6 @@ cdef ArgumentView* new_view() noexcept:
     arg_view.header.__padding = 0
     arg_view.header.deleter = _delete_view
     arg_view.owner_is_owned = False
-    arg_view.is_read_only = False
     arg_view.exchange_api = NULL
     arg_view.heap_extents = NULL
     return arg_view

@@ -34,6 +34,7 @@ cdef enum Precedence:
     DEVICE_PROTOCOL
     VALUE_PROTOCOL
     EXCEPTION
-    OBJECT_CONVERTIBLE  # before OPAQUE, which accepts every type
+    OBJECT_CONVERTIBLE
+    BUFFER  # after TEXT: bytes have the buffer protocol; before OPAQUE, which accepts every type
     OPAQUE
     NUM_PRECEDENCES

@@ -209,16 +209,21 @@ cdef inline void begin_conversion(
     state.outlives_call = True
 
 
+cdef inline void release_temporary(
+    abi.TVMFFIObject* temporary, ArgumentViewFreeList* free_list
+) noexcept:
+    """Release one temporary.  May run Python code."""
+    if temporary.deleter == free_list.deleter:
+        return_view(free_list, <ArgumentView*>temporary)
+    else:
+        abi.TVMFFIObjectDecRef(temporary)
+
+
 cdef inline void release_temporaries(CallState* state, ArgumentViewFreeList* free_list) noexcept:
     """Release the temporaries after the call.  May run Python code."""
-    cdef abi.TVMFFIObject* temporary
     cdef Py_ssize_t i
     for i in range(state.num_temporaries):
-        temporary = state.temporaries[i]
-        if temporary.deleter == free_list.deleter:
-            return_view(free_list, <ArgumentView*>temporary)
-        else:
-            abi.TVMFFIObjectDecRef(temporary)
+        release_temporary(state.temporaries[i], free_list)
 
 
 # Same as `release_temporaries`, but save and restore the exception that is set, because destructors

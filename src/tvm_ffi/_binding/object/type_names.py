@@ -15,7 +15,7 @@ from typing import Any
 
 from tvm_ffi._schema.names import ORIGIN_OF_JSON_NAME
 
-__all__ = ["with_argument_class", "with_python_type_names"]
+__all__ = ["array_remedy", "with_argument_class", "with_python_type_names"]
 
 # A quoted part of a message is a type, a function with its signature, or any other text.
 _QUOTED = re.compile(r"`([^`]*)`")
@@ -25,7 +25,7 @@ _NATIVE_NAME = re.compile(
     r"|(?:Variant|Tuple)(?=<)"
 )
 _OPAQUE_ARGUMENT = re.compile(
-    r"argument #(?P<argument>\d+) when calling: .* but got "
+    r"argument #(?P<argument>\d+) when calling: .*(?P<expected>Expected .*) but got "
     r"`(?:Array\[index (?P<element>\d+): )?(?P<type>ffi\.OpaquePyObject)\]?`$",
     re.DOTALL,
 )
@@ -65,7 +65,25 @@ def with_argument_class(message: str, arguments: Sequence[Any]) -> str:
             return message
         value = value[int(element)]
     begin, end = found.span("type")
-    return message[:begin] + public_name(type(value)) + message[end:]
+    remedy = array_remedy(value) if "Tensor" in found.group("expected") else ""
+    return message[:begin] + public_name(type(value)) + message[end:] + remedy
+
+
+def array_remedy(value: Any) -> str:
+    """Return the end of an error message about a value that is not passed as a tensor.
+
+    Returns how to create an array of the elements; an empty string if the value has none.
+    """
+    cls = type(value)
+    if hasattr(cls, "to_numpy"):
+        return "; pass its elements as an array, with `.to_numpy()`"
+    if hasattr(cls, "__array__"):
+        return "; pass its elements as an array, with `numpy.asarray(...)`"
+    try:
+        memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        return ""
+    return "; pass its elements as an array, with `memoryview(...)`"
 
 
 def public_name(cls: type) -> str:

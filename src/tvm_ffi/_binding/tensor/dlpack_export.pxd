@@ -4,7 +4,6 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport ArgumentView, ArgumentViewFreeList
 
 # Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is the device
 # of the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL. Fails:
@@ -24,11 +23,8 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
 # Deleters (functions that free an object) of read-only tensors.  A tensor is read-only if the
 # deleter in its object header is one of them.
 ctypedef struct ReadOnlyDeleters:
-    void* tensor_deleter              # deleter of the runtime's read-only tensors
-    void* view_deleter                # deleter of the runtime's views of read-only tensors
-    # Free list of argument views (tensors over arguments of a call).  A tensor whose deleter is
-    # `free_views.deleter` is read-only if its flag `is_read_only` is set.
-    ArgumentViewFreeList* free_views
+    void* tensor_deleter  # deleter of the runtime's read-only tensors
+    void* view_deleter    # deleter of the runtime's views of read-only tensors
 
 # Return the address of the deleters of read-only tensors; the struct is in static memory.  Fails:
 # never.
@@ -40,8 +36,4 @@ cdef inline bint is_read_only_tensor(
 ) noexcept:
     """Return True if the memory of a tensor must not be written."""
     cdef void* deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
-    return (
-        deleter == deleters.tensor_deleter
-        or deleter == deleters.view_deleter
-        or (deleter == <void*>deleters.free_views.deleter and (<ArgumentView*>tensor).is_read_only)
-    )
+    return deleter == deleters.tensor_deleter or deleter == deleters.view_deleter

@@ -4,13 +4,14 @@
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport PyObject, Py_DECREF
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_None, new_capsule
 from tvm_ffi._binding.object cimport check
 from tvm_ffi._binding.convert cimport (
-    ArgumentView, ArgumentViewFreeList, as_argument_view, view_free_list,
+    ArgumentView, ArgumentViewFreeList, CallState, as_argument_view, has_one_reference,
+    pack_temporary, release_temporary, view_free_list,
 )
 from tvm_ffi._binding.values cimport Device, device_of
 
@@ -37,11 +38,8 @@ cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor):
 
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
     cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef ArgumentView* arg_view = as_argument_view(_free_views, tensor)
     cdef PyObject* capsule
     check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
-    if arg_view != NULL and arg_view.is_read_only:
-        managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
     capsule = new_capsule(managed, b"dltensor_versioned", _delete_versioned_capsule)
     if capsule == NULL:
         managed.deleter(managed)
@@ -107,7 +105,6 @@ cdef int _find_read_only_deleters() except -1:
             tensor, abi.TVMFFITensorGetDLTensorPtr(tensor), &view))
         _read_only_deleters.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
         _read_only_deleters.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
-        _read_only_deleters.free_views = _free_views
     finally:
         if view != NULL:
             abi.TVMFFIObjectDecRef(view)
@@ -116,6 +113,53 @@ cdef int _find_read_only_deleters() except -1:
 
 
 _find_read_only_deleters()
+
+
+cdef int _make_read_only(abi.TVMFFIAny* packed, CallState* state) except -1:
+    """Replace a packed tensor by a read-only tensor over the same memory, which `state` owns.
+
+    The runtime marks the views and the exports of such a tensor as read-only, too.
+    """
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    cdef abi.TVMFFIObjectHandle tensor = NULL
+    cdef ArgumentView* arg_view = as_argument_view(_free_views, packed.v_obj)
+    cdef Py_ssize_t last = state.num_temporaries - 1
+    if is_read_only_tensor(&_read_only_deleters, packed.v_obj):
+        return 0
+    if arg_view != NULL and has_one_reference(&arg_view.header):
+        managed = _new_export_of_owner(arg_view)
+    else:
+        check(abi.TVMFFITensorToDLPackVersioned(packed.v_obj, &managed))
+    managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
+        managed.deleter(managed)
+        check(-1)
+    if last < 0 or state.temporaries[last] != packed.v_obj:
+        return pack_temporary(state, packed, abi.kTVMFFITensor, tensor)
+    # The new tensor replaces the temporary, whose memory it keeps alive.
+    state.num_temporaries = last
+    release_temporary(packed.v_obj, _free_views)
+    return pack_temporary(state, packed, abi.kTVMFFITensor, tensor)
+
+
+cdef abi.DLManagedTensorVersioned* _new_export_of_owner(const ArgumentView* arg_view) except NULL:
+    """Return an export over the memory of an argument; it owns a reference to the argument.
+
+    The export does not refer to the view, which can return to the free list after the call.
+    """
+    cdef const abi.DLTensor* source = &arg_view.tensor
+    cdef _ContentTensor* export = _new_content_tensor(source.ndim, source.dtype)
+    cdef abi.DLTensor* target = &export.managed.dl_tensor
+    if source.ndim > 0:
+        memcpy(target.shape, source.shape, source.ndim * sizeof(int64_t))
+        memcpy(target.strides, source.strides, source.ndim * sizeof(int64_t))
+    target.device, target.byte_offset = source.device, source.byte_offset
+    _set_content(export, <object>arg_view.owner, source.data, False)
+    return &export.managed
+
+
+cdef int (*_cold_make_read_only)(abi.TVMFFIAny* packed, CallState* state) noexcept
+_cold_make_read_only = <int (*)(abi.TVMFFIAny*, CallState*) noexcept>_make_read_only
 
 
 # ---- arguments of __dlpack__ ---------------------------------------------------------------

@@ -18,6 +18,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
 )
+from tvm_ffi._binding.object cimport add_note
 from tvm_ffi._binding.values cimport address_of_stream
 
 # Properties of a class whose arrays have `__dlpack__`.  The packer of the class (converts arrays to
@@ -125,16 +126,32 @@ cdef int _pack_capsule(
     Consumes the capsule on success.
     """
     cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
-    if is_immutable or is_read_only_tensor(read_only_deleters(), tensor):
+    pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if is_immutable:
+        _make_read_only(out, state)
+    if is_read_only_tensor(read_only_deleters(), out.v_obj):
         state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
-    return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    return 0
 
 
 cdef int _pack_exporter(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef const _Exporter* context = <const _Exporter*>packer.context
-    cdef object array = <object>value
+    try:
+        return _pack_export(<object>value, out, state, <const _Exporter*>packer.context)
+    except Exception as error:
+        # Columns of tables have `__dlpack__` although not all of them are arrays in memory.
+        if hasattr(type(<object>value), "to_numpy"):
+            from tvm_ffi._binding.object.type_names import array_remedy, public_name
+
+            cls = type(<object>value)
+            add_note(error, f"got {public_name(cls)}{array_remedy(<object>value)}")
+        raise
+
+
+cdef int _pack_export(
+    object array, abi.TVMFFIAny* out, CallState* state, const _Exporter* context
+) except -1:
     # Copy the context, because the methods of the class may run Python code that destroys the
     # class.  Another class may then reuse its packer and context.
     cdef _Exporter exporter = context[0]

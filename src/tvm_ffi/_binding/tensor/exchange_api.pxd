@@ -12,6 +12,10 @@ cdef enum:
 # Returns NULL without an exception if the class has none.  Fails: ValueError for an invalid
 # exchange API.
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL
+# Return True if the class is `torch.Tensor` or derives from it.
+cdef bint is_torch_class(type cls) except -1
+# Return True if `api` is the exchange API of torch, or its replacement for releases without one.
+cdef bint is_torch_api(const abi.DLPackExchangeAPI* api) noexcept
 # Return a new capsule from `array.__dlpack__`.  Fails: the exporter's exception.
 cdef object capsule_of(object array)
 # Same as `capsule_of`, but the exporter makes `stream` wait until the elements are ready.

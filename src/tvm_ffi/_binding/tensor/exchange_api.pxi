@@ -18,12 +18,11 @@ from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, add_unpacker,
-    as_argument_view, extents_of, pack_owned_or_borrowed, pack_temporary, refuse_to_keep,
-    return_view, take_view,
+    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, extents_of,
+    pack_owned_or_borrowed, pack_temporary, refuse_to_keep, return_view, take_view,
 )
 from tvm_ffi._binding.cpython cimport (
-    PyErr_Clear, PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
+    PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
 )
 from tvm_ffi._binding.object cimport check, release_object
 from tvm_ffi._binding.values cimport address_of_stream
@@ -56,7 +55,12 @@ cdef _PackManaged _cold_pack_managed
 
 # ---- exchange API --------------------------------------------------------------------------
 
+# Exchange API of torch; NULL until `exchange_api_of` has read it.
+cdef const abi.DLPackExchangeAPI* _torch_exchange_api = NULL
+
+
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
+    global _torch_exchange_api
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
         # An earlier name of the attribute `__dlpack_c_exchange_api__`.
@@ -82,7 +86,17 @@ cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
         raise ValueError(
             f"{cls.__name__}.__dlpack_c_exchange_api__ has no function that reads a tensor: both "
             "dltensor_from_py_object_no_sync and managed_tensor_from_py_object_no_sync are NULL")
+    if is_torch_class(cls):
+        _torch_exchange_api = api
     return api
+
+
+cdef bint is_torch_class(type cls) except -1:
+    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in cls.__mro__)
+
+
+cdef bint is_torch_api(const abi.DLPackExchangeAPI* api) noexcept:
+    return api == _torch_exchange_api or api == &_torch_api
 
 
 cdef int refuse_fake_tensor(type cls) except -1:
@@ -273,7 +287,6 @@ cdef int _pack_exchange(
     if arg_view == NULL:
         return -1
     arg_view.exchange_api = api
-    arg_view.is_read_only = False  # the exchange API does not report read-only memory
     if api.dltensor_from_py_object_no_sync(value, &arg_view.tensor) != 0:
         return_view(_free_views, arg_view)
         return _cold_raise_export_error(value)
@@ -362,8 +375,10 @@ cdef object capsule_of(object array):
     """Return a versioned capsule, or a legacy one if `array.__dlpack__` lacks `max_version`."""
     try:
         return array.__dlpack__(max_version=_VERSION)
-    except TypeError:
-        return array.__dlpack__()
+    except TypeError as error:
+        if type(error) is not TypeError:  # not for the unknown keyword, but for the array
+            raise
+    return array.__dlpack__()
 
 
 cdef object capsule_on(object array, object stream):
@@ -423,13 +438,16 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
 cdef PyTypeObject* _recent_exporter = NULL
 
 
-cdef int _check_exporter(type cls) except -1:
-    """Raise TypeError if the class has neither `__dlpack__` nor an exchange API."""
+cdef int _check_exporter(object value) except -1:
+    """Raise TypeError if the class of `value` is not that of a tensor or buffer."""
     global _recent_exporter
-    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
+    cdef type cls = type(value)
+    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL and not is_buffer(value):
+        from tvm_ffi._binding.object.type_names import array_remedy
+
         raise TypeError(
             "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
-            f"{cls.__module__}.{cls.__qualname__}")
+            f"{cls.__module__}.{cls.__qualname__}{array_remedy(value)}")
     if not PyType_HasFeature(<PyTypeObject*>cls, Py_TPFLAGS_HEAPTYPE):
         _recent_exporter = <PyTypeObject*>cls
     return 0
@@ -443,8 +461,8 @@ def from_dlpack(
     Parameters
     ----------
     ext_tensor : object
-        An object whose class has ``__dlpack__`` or an exchange API, or a DLPack capsule.  The
-        capsule is consumed.
+        An object whose class has ``__dlpack__``, an exchange API or the buffer protocol, as
+        ``memoryview`` has; or a DLPack capsule, which is consumed.
     require_alignment : int
         Required alignment of the data in bytes; 0 for none.
     require_contiguous : bool
@@ -474,7 +492,7 @@ def from_dlpack(
     if PyCapsule_CheckExact(ext_tensor):
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if <PyTypeObject*>cls != _recent_exporter:
-        _check_exporter(cls)
+        _check_exporter(ext_tensor)
     if stream is not None:
         ext_tensor = _capsule_for_stream(ext_tensor, stream)
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
@@ -536,57 +554,4 @@ cdef int _check_requirements(
     return 0
 
 
-# ---- tensor results ------------------------------------------------------------------------
-
-cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
-    """Return a tensor result in the framework of `state`, or as `Tensor`.  Consumes `owned`.
-
-    The result is a `Tensor` if no argument has a framework, or if the framework cannot import it.
-    """
-    cdef const abi.DLPackExchangeAPI* api = NULL
-    cdef ArgumentView* arg_view
-    cdef object result
-    if state != NULL:
-        api = state.exchange_api
-    if api == NULL:
-        return wrap_tensor(owned.v_obj)
-    arg_view = as_argument_view(_free_views, owned.v_obj)
-    if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # the Python argument of which the result is a view
-        abi.TVMFFIObjectDecRef(owned.v_obj)
-        return result
-    result = _to_framework(owned.v_obj, api)
-    if result is None:
-        return wrap_tensor(owned.v_obj)
-    abi.TVMFFIObjectDecRef(owned.v_obj)
-    return result
-
-
-cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
-    """Return a new tensor of an exchange API's framework; it shares the memory of `tensor`.
-
-    Returns None if the exchange API cannot import tensors or fails to import `tensor`.
-    Fails: raises the runtime's error and consumes `tensor`; otherwise `tensor` is borrowed.
-    """
-    cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef void* result = NULL
-    if api.managed_tensor_to_py_object_no_sync == NULL:
-        return None
-    if abi.TVMFFITensorToDLPackVersioned(tensor, &managed) != 0:
-        try:
-            check(-1)
-        finally:
-            abi.TVMFFIObjectDecRef(tensor)
-    if api.managed_tensor_to_py_object_no_sync(managed, &result) != 0:
-        PyErr_Clear()
-        managed.deleter(managed)
-        return None
-    if result == NULL:
-        return None
-    converted = <object>result
-    Py_XDECREF(<PyObject*>result)  # `converted` has its own reference
-    return converted
-
-
 add_rule(Precedence.EXCHANGE_API, _exchange_rule)
-add_unpacker(abi.kTVMFFITensor, _unpack_tensor)

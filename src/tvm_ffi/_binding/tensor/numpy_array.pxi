@@ -228,7 +228,6 @@ cdef inline int _fill_view(PyObject* value, ArgumentView* arg_view) noexcept:
     arg_view.tensor.device.device_id = 0
     arg_view.tensor.dtype = numpy_type.dtype
     arg_view.tensor.byte_offset = 0
-    arg_view.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
     return _copy_array_extents(value, arg_view, numpy_type.log2_itemsize)
 
 
@@ -241,9 +240,12 @@ cdef int _pack_array(
     if _fill_view(value, arg_view) != 0:
         return_view(_free_views, arg_view)
         return -1
-    if arg_view.is_read_only:
-        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
-    return pack_temporary(state, out, abi.kTVMFFITensor, arg_view)
+    if pack_temporary(state, out, abi.kTVMFFITensor, arg_view) != 0:
+        return -1
+    if PyArray_FLAGS(<PyArrayObject*>value) & NPY_ARRAY_WRITEABLE:
+        return 0
+    state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
+    return _cold_make_read_only(out, state)
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:

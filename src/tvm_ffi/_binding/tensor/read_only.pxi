@@ -3,8 +3,7 @@
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    ArgumentRestriction, ArgumentView, CallState, PackFunction, add_exact_packer, as_argument_view,
-    has_one_reference, view_free_list,
+    ArgumentRestriction, CallState, PackFunction, add_exact_packer,
 )
 from tvm_ffi._binding.values cimport ValueProtocol, pack_value_protocol
 
@@ -50,8 +49,14 @@ def readonly(array):
     """
     cdef ReadOnlyArgument argument
     cls = type(array)
-    if not (hasattr(cls, "__dlpack__") or hasattr(cls, "__dlpack_c_exchange_api__")):
-        raise TypeError(f"readonly: expected an array or tensor, got {type(array).__name__}")
+    if not (
+        hasattr(cls, "__dlpack__") or hasattr(cls, "__dlpack_c_exchange_api__") or is_buffer(array)
+    ):
+        from tvm_ffi._binding.object.type_names import array_remedy
+
+        raise TypeError(
+            f"readonly: expected an array or tensor, got {type(array).__name__}"
+            f"{array_remedy(array)}")
     argument = ReadOnlyArgument.__new__(ReadOnlyArgument)
     argument.array = array
     return argument
@@ -63,7 +68,6 @@ cdef object _inner_array(object argument):
 
 cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
     """Mark a packed argument as read-only.  Fails: TypeError if `packed` is not a tensor."""
-    cdef ArgumentView* arg_view
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
         return 0
@@ -71,12 +75,7 @@ cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* st
         raise TypeError(
             "readonly: expected an object that is passed as a tensor, "
             f"got {type(array).__name__}")
-    arg_view = as_argument_view(view_free_list(), packed.v_obj)
-    # Set the flag only if the view was created for this call.  A view with a second reference
-    # belongs to an earlier call: the callee of that call has kept the view and may write its
-    # memory.
-    if arg_view != NULL and has_one_reference(&arg_view.header):
-        arg_view.is_read_only = True
+    _make_read_only(packed, state)
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY
     return 0
 

@@ -174,11 +174,11 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 # follow this struct in the same allocation.
 cdef struct _ContentTensor:
     abi.DLManagedTensorVersioned managed  # `managed.manager_ctx` is the address of this struct
-    PyObject* owner                       # owned reference to a _BufferOwner
+    PyObject* owner                       # owned reference to the object that owns the memory
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free an export and release its buffer.  Threads: any."""
+    """Free an export and release the owner of its memory.  Threads: any."""
     cdef _ContentTensor* tensor = <_ContentTensor*>managed.manager_ctx
     release_python_object(tensor.owner)
     free(tensor)
@@ -195,9 +195,9 @@ cdef class _BufferOwner:
             PyBuffer_Release(&self.buffer)
 
 
-cdef _BufferOwner _acquire_buffer(object view):
+cdef _BufferOwner _acquire_buffer(object view, int flags):
     cdef _BufferOwner owner = _BufferOwner.__new__(_BufferOwner)
-    PyObject_GetBuffer(view, &owner.buffer, PyBUF_SIMPLE)
+    PyObject_GetBuffer(view, &owner.buffer, flags)
     owner.is_acquired = True
     return owner
 
@@ -209,7 +209,7 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     is not suitable.  Fails: ValueError if the size of `content` is not `size_bytes`, TypeError if
     `content` is not a buffer.
     """
-    cdef _BufferOwner owner = _acquire_buffer(content)
+    cdef _BufferOwner owner = _acquire_buffer(content, PyBUF_SIMPLE)
     if owner.buffer.len != size_bytes:
         raise ValueError(
             f"tensor content: expected {size_bytes} bytes for the shape and dtype of the tensor, "
@@ -217,7 +217,8 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):
-        owner = _acquire_buffer(PyByteArray_FromStringAndSize(<char*>owner.buffer.buf, size_bytes))
+        copied = PyByteArray_FromStringAndSize(<char*>owner.buffer.buf, size_bytes)
+        owner = _acquire_buffer(copied, PyBUF_SIMPLE)
     return owner
 
 
@@ -227,40 +228,29 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     cdef int ndim = <int>len(shape)
     cdef abi.TVMFFIObjectHandle handle = NULL
     cdef _BufferOwner owner
-    cdef _ContentTensor* tensor = <_ContentTensor*>malloc(
-        sizeof(_ContentTensor) + 2 * <size_t>ndim * sizeof(int64_t))
-    if tensor == NULL:
-        raise MemoryError()
+    cdef _ContentTensor* tensor = _new_content_tensor(ndim, dtype)
     try:
         # Convert the extents only once, because a second call of `__index__` may return another
         # number.
-        _describe_compact(tensor, shape, ndim, dtype)
+        _describe_compact(tensor.managed.dl_tensor.shape, shape)
         owner = _usable_buffer(
             content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)
     except BaseException:
         free(tensor)
         raise
-    tensor.managed.dl_tensor.data = owner.buffer.buf
-    tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
-    own_python_object(owner)
-    tensor.owner = <PyObject*>owner
+    _set_content(tensor, owner, owner.buffer.buf, is_read_only)
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)
         check(-1)
     return handle
 
 
-cdef int _describe_compact(
-    _ContentTensor* tensor, tuple shape, int ndim, abi.DLDataType dtype
-) except -1:
-    """Fill the fields for a compact CPU tensor, except data, flags and owner."""
-    cdef int64_t* extents = <int64_t*>(tensor + 1)
-    cdef uint64_t step = 1
-    cdef int dim
-    for dim in range(ndim - 1, -1, -1):
-        extents[dim] = shape[dim]
-        extents[ndim + dim] = <int64_t>step
-        step *= <uint64_t>max(extents[dim], 1)
+cdef _ContentTensor* _new_content_tensor(int ndim, abi.DLDataType dtype) except NULL:
+    """Return a CPU tensor whose shape, strides, data, flags and owner are not set yet."""
+    cdef _ContentTensor* tensor = <_ContentTensor*>malloc(
+        sizeof(_ContentTensor) + 2 * <size_t>ndim * sizeof(int64_t))
+    if tensor == NULL:
+        raise MemoryError()
     tensor.managed.version.major = abi.DLPACK_MAJOR_VERSION
     tensor.managed.version.minor = abi.DLPACK_MINOR_VERSION
     tensor.managed.manager_ctx = tensor
@@ -269,7 +259,29 @@ cdef int _describe_compact(
     tensor.managed.dl_tensor.device.device_id = 0
     tensor.managed.dl_tensor.ndim = ndim
     tensor.managed.dl_tensor.dtype = dtype
-    tensor.managed.dl_tensor.shape = extents
-    tensor.managed.dl_tensor.strides = extents + ndim
+    tensor.managed.dl_tensor.shape = <int64_t*>(tensor + 1)
+    tensor.managed.dl_tensor.strides = <int64_t*>(tensor + 1) + ndim
     tensor.managed.dl_tensor.byte_offset = 0
+    return tensor
+
+
+cdef void _set_content(
+    _ContentTensor* tensor, object owner, void* data, bint is_read_only
+) noexcept:
+    """Set data, flags and owner of a tensor.  The deleter of the tensor then releases the owner."""
+    tensor.managed.dl_tensor.data = data
+    tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
+    own_python_object(owner)
+    tensor.owner = <PyObject*>owner
+
+
+cdef int _describe_compact(int64_t* extents, tuple shape) except -1:
+    """Store the extents of a compact tensor, then its strides."""
+    cdef int ndim = <int>len(shape)
+    cdef uint64_t step = 1
+    cdef int dim
+    for dim in range(ndim - 1, -1, -1):
+        extents[dim] = shape[dim]
+        extents[ndim + dim] = <int64_t>step
+        step *= <uint64_t>max(extents[dim], 1)
     return 0

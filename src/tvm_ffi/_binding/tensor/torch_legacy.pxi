@@ -107,7 +107,7 @@ cdef int _torch_stream(abi.DLDeviceType device_type, int32_t device_id, void** o
 
 
 cdef bint _torch_rule(type cls, object value, Packer* packer) except -1:
-    if not any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in cls.__mro__):
+    if not is_torch_class(cls):
         return False
     refuse_fake_tensor(cls)
     packer.pack = <PackFunction>_pack_torch_tensor

@@ -74,8 +74,14 @@ def _converted_result(value: Any, declared: Result, signature: Signature) -> Any
     """Return a result as a torch tensor, or unchanged if the signature declares no tensor."""
     if isinstance(value, torch.Tensor) or not isinstance(declared.type, TensorType):
         return value
-    # A call returns this package's tensors if no argument is a torch tensor.
+    # A call returns this package's tensors if no argument is a torch tensor, or if torch cannot
+    # represent the tensor.
     if isinstance(value, Tensor):
+        if value.readonly:
+            raise RuntimeError(
+                f"`{signature.name}`: expected a tensor that may be written as result, got a "
+                "read-only tensor, which torch does not have; return a copy"
+            )
         return torch.from_dlpack(value)
     raise RuntimeError(
         f"`{signature.name}`: expected a tensor as result, got {type(value).__name__}; the "

@@ -177,8 +177,8 @@ def _restore(
         )
     path = description["library"]
     if path:
-        path = os.fspath(libraries.get(path) or libraries.get(PurePath(path).name) or path)
-        function = load_module(path).get_function(description["function"], True)
+        library = libraries.get(path) or libraries.get(PurePath(path).name) or path
+        function = load_module(library).get_function(description["function"], True)
     else:
         function = get_global_func(description["function"])
     restore(name, function, Signature.parse(description["signature"]))

@@ -253,7 +253,6 @@ UNTOUCHED = [
     frozenset({1}),
     range(3),
     collections.deque([1]),
-    memoryview(b"abc"),
     datetime.date(2024, 1, 1),
     pathlib.PurePosixPath("/tmp"),
     Indexed(),
