@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torch operators of functions, created when a program that calls the function is traced.
 
-Each function has one operator.  The operator's name consists of the names of the library and the
-function and a digest of the signature.  Saved programs and caches of compiled programs refer to
-operators by name, so a different signature needs a different name.
+Each function has one operator.  Saved programs and caches of compiled programs refer to operators
+by name, so a name stands for one function in all processes: it consists of the names of the library
+and the function and a digest of the library's content, the function's name and the signature.
 
 Operators exist for the life of the process, like the programs that call them, and keep their
 functions alive.
@@ -11,8 +11,10 @@ functions alive.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+import secrets
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -41,7 +43,9 @@ __all__ = [
 ]
 
 NAMESPACE = "tvm_ffi"
-_DIGITS = 8  # number of hexadecimal digits of the signature's digest in an operator's name
+_DIGITS = 16  # number of hexadecimal digits of the digest in an operator's name
+# Replaces the content of a function that other processes cannot find, in the operator's name.
+_THIS_PROCESS = secrets.token_hex(16)
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
 
 _lock = threading.RLock()
@@ -103,7 +107,8 @@ def operator_of(function: Function) -> Any:
     -------
     torch._ops.OpOverload
         ``torch.ops.tvm_ffi.<library>_<function>_<digest>.default``; the same object for all Python
-        wrappers of the function.
+        wrappers of the function.  The digest is that of the library's content, the function's name
+        and the signature, so the name stands for the same function in all processes.
 
     Raises
     ------
@@ -155,7 +160,8 @@ def restore(name: str, function: Function, signature: Signature) -> None:
     Raises
     ------
     ValueError
-        If the function's signature has changed since the program was saved.
+        If the function's signature has changed since the program was saved, or if the name is that
+        of another function.
     """
     locator = locate(function)
     current = None if locator is None else locator.signature()
@@ -163,6 +169,12 @@ def restore(name: str, function: Function, signature: Signature) -> None:
         raise ValueError(
             f"expected the saved signature `{signature}`, got the signature `{current}`; export "
             "the program again"
+        )
+    expected = None if locator is None else f"{NAMESPACE}::{_name_of(locator, signature)}"
+    if expected is None or re.fullmatch(rf"{re.escape(expected)}(_\d+)?", name) is None:
+        raise ValueError(
+            f"expected the function that the name {name} stands for, got {locator} with the "
+            f"signature `{signature}`, whose name is {expected}; export the program again"
         )
     operator = define(name, schema_text(signature), function, signature, locator)
     if locator is not None:
@@ -190,7 +202,7 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
             f"tvm_ffi.interop.torch.register. The signature is `{signature}`"
         )
     name = _unused(f"{NAMESPACE}::{_name_of(locator, signature)}")
-    operator = _adopt(name, function, signature, locator) or define(
+    operator = _adopt(name, schema, function, signature, locator) or define(
         name, schema, function, signature, locator
     )
     # Skip autograd: as in eager calls, the results of the operator have no gradient function.
@@ -199,17 +211,37 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
 
 
 def _adopt(
-    name: str, function: Function, signature: Signature, locator: FunctionLocator
+    name: str, schema: str, function: Function, signature: Signature, locator: FunctionLocator
 ) -> Operator | None:
     """Return the operator that a C++ library registered under a name, or None if none did."""
     namespace, _, short_name = name.partition("::")
     if not hasattr(getattr(torch.ops, namespace), short_name):
         return None
+    overload = getattr(getattr(torch.ops, namespace), short_name).default
+    expected = torch._C.parse_schema(f"{name}{schema}")
+    if overload._schema != expected:
+        raise ValueError(
+            f"operator {name}: expected the schema `{expected}` of {locator}, got `"
+            f"{overload._schema}` from a library that is loaded; generate that library again with "
+            "tvm_ffi.interop.torch.operators_source"
+        )
     library = torch.library.Library(namespace, "FRAGMENT")
     torch.library.register_fake(name, fake_kernel_of(signature), lib=library)
-    overload = getattr(getattr(torch.ops, namespace), short_name).default
-    operator = _by_name[name] = Operator(overload, function, signature, locator, library)
+    return _keep(Operator(overload, function, signature, locator, library))
+
+
+def _keep(operator: Operator) -> Operator:
+    """Add an operator to this module's table, and let it be pickled."""
+    _by_name[operator.name] = operator
+    # pickle looks the method up in the object; torch's class for operators has none.
+    operator.overload.__reduce_ex__ = functools.partial(_reduce, operator.name)
     return operator
+
+
+def _reduce(name: str, _: int) -> tuple[Any, ...]:
+    from ._program import reduced
+
+    return reduced(_by_name[name])
 
 
 def _no_effect(signature: Signature) -> str | None:
@@ -219,14 +251,16 @@ def _no_effect(signature: Signature) -> str | None:
 
 
 def _name_of(locator: FunctionLocator, signature: Signature) -> str:
-    digest = hashlib.sha256(str(signature).encode()).hexdigest()[:_DIGITS]
+    content = locator.content
+    parts = (_THIS_PROCESS if content is None else content, locator.name, str(signature))
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
     return re.sub(r"\W", "_", f"{locator.stem}_{locator.name}_{digest}", flags=re.ASCII)
 
 
 def _unused(name: str) -> str:
     """Return an unused operator name: `name`, with a number if an operator has it already.
 
-    Libraries in different folders may have equal file names.
+    Copies of one library have equal content, but each copy has its own variables.
     """
     number, candidate = 1, name
     while candidate in _by_name:
@@ -287,5 +321,4 @@ def define(
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)
         overload = getattr(getattr(torch.ops, namespace), short_name).default
         operator = Operator(overload, function, signature, locator, library, has_rules)
-        _by_name[name] = operator
-        return operator
+        return _keep(operator)

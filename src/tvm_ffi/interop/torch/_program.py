@@ -2,8 +2,9 @@
 """Saving and loading of exported torch programs together with references to called functions.
 
 A torch file contains only the names of operators.  `save` adds a JSON file to the archive, with the
-signature and the origin of each function: the path of its library and its name in the library, or
-its global name.  `load` creates the operators again.
+signature and the origin of each function: the path and the digest of its library and its name in
+the library, or its global name.  `load` creates the operators again, and compares the digests.
+Pickles of operators contain the same data.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ import torch
 from ...module import load_module
 from ...registry import get_global_func
 from ...signature import Signature
+from ._locator import content_of_file
 from ._operators import NAMESPACE, Operator, operator_named, restore
 
-__all__ = ["MissingFunctionError", "load", "save"]
+__all__ = ["MissingFunctionError", "load", "reduced", "save"]
 
 _MEMBER = "tvm_ffi_functions.json"
-_VERSION = 1
+_VERSION = 2
 
 
 class MissingFunctionError(RuntimeError):
-    """A function that an exported program calls was not found, or has another signature."""
+    """A function that an exported program calls was not found, or is another function."""
 
 
 def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
@@ -80,8 +82,8 @@ def load(
     Raises
     ------
     MissingFunctionError
-        If a library or a function is missing, or a signature has changed since the program was
-        saved; the message lists all such functions.
+        If a library or a function is missing, or the content of a library or a signature has
+        changed since the program was saved; the message lists all such functions.
 
     Notes
     -----
@@ -107,13 +109,15 @@ def _operators_in(program: Any) -> Iterator[Operator]:
 def _described(operator: Operator) -> dict[str, Any]:
     """Return the JSON object of an operator, from which `_restore` creates the operator again."""
     locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
-    if locator is None or not (locator.library or locator.is_global or is_registered):
+    content = None if locator is None else locator.content
+    if locator is None or (content is None and not is_registered):
         raise TypeError(
-            f"the program calls {operator.name}, whose function exists only in this process; use a "
+            f"cannot save {operator.name}, whose function exists only in this process; use a "
             "function of a library, or register it under a global name"
         )
     return {
         "library": locator.library,
+        "content": content,
         "function": locator.name,
         "signature": str(operator.signature),
         "is_registered": is_registered,
@@ -156,7 +160,7 @@ def _restore_operators(
             problems.append(f"{name}, {_function_label(description)}: {error}")
     if problems:
         raise MissingFunctionError(
-            "\n  ".join([f"{file} calls functions that could not be found:", *problems])
+            "\n  ".join([f"{file} calls functions that cannot be used:", *problems])
         )
 
 
@@ -168,17 +172,66 @@ def _function_label(description: Mapping[str, Any]) -> str:
 def _restore(
     name: str, description: Mapping[str, Any], libraries: Mapping[str, str | os.PathLike[str]]
 ) -> None:
-    if operator_named(name) is not None:
+    saved_path = description["library"]
+    path = os.fspath(
+        libraries.get(saved_path) or libraries.get(PurePath(saved_path).name) or saved_path
+    )
+    operator = operator_named(name)
+    if path and (operator is None or path != saved_path):
+        _check_content(path, description)
+    if operator is not None:
+        _check_same(operator, description)
         return
     if description["is_registered"]:
         raise RuntimeError(
             "expected an operator that tvm_ffi.interop.torch.register has created in this "
-            "process; import the module that calls register, then load the program"
+            "process; import the module that calls register first"
         )
-    path = description["library"]
     if path:
-        path = os.fspath(libraries.get(path) or libraries.get(PurePath(path).name) or path)
         function = load_module(path).get_function(description["function"], True)
     else:
         function = get_global_func(description["function"])
     restore(name, function, Signature.parse(description["signature"]))
+
+
+def _check_content(path: str, description: Mapping[str, Any]) -> None:
+    """Raise ValueError if a library is not the one that the program was saved with.
+
+    A file that cannot be read has no content; loading it raises the error that gives the reason.
+    """
+    content, saved = content_of_file(path), description["content"]
+    if content is not None and content != saved:
+        raise ValueError(
+            f"expected the library that the program was saved with (sha256 {saved:.16}), got "
+            f"{path} (sha256 {content:.16}); pass that library as libraries=, or export the "
+            "program again"
+        )
+
+
+def _check_same(operator: Operator, description: Mapping[str, Any]) -> None:
+    """Raise ValueError if the operator that has a saved name was made from another function."""
+    current = _described(operator)
+    if any(current[key] != description[key] for key in ("content", "function", "signature")):
+        content = description["content"]
+        digest = f" (sha256 {content:.16})" if content else ""
+        raise ValueError(
+            f"expected {_function_label(description)}{digest} with the signature "
+            f"`{description['signature']}`, but this process has an operator of this name for "
+            f"{operator.locator} with the signature `{operator.signature}`; load the program in "
+            "another process, or export it again"
+        )
+
+
+# ---- pickles of operators ------------------------------------------------------------------------
+
+
+def reduced(operator: Operator) -> tuple[Any, ...]:
+    """Return the pickle of an operator, in the form of ``__reduce__``."""
+    return _unpickled, (operator.name, _described(operator))
+
+
+def _unpickled(name: str, description: Mapping[str, Any]) -> Any:
+    _restore(name, description, {})
+    operator = operator_named(name)
+    assert operator is not None
+    return operator.overload

@@ -15,7 +15,7 @@ from ..._binding.call import Function
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, pass_by_position
 from ._dispatcher_kernels import kernel_of, register_version_kernel
-from ._fake import fake_kernel_of, unknown_result_reason
+from ._fake import checked_fake_kernel, fake_kernel_of, run_checks, unknown_result_reason
 from ._locator import locate
 from ._operators import Operator, UntraceableError, define, set_operator_of_function, undefine
 from ._schema import may_write, schema_text
@@ -107,7 +107,11 @@ def register(
     function_signature = _signature_of(function, signature)
     op_signature = _functional_signature(function_signature) if functional else function_signature
     _check_derivative(name, op_signature, backward or jvp)
-    fake_kernel = fake or _derived_fake(name, op_signature)
+    fake_kernel = (
+        _derived_fake(name, op_signature)
+        if fake is None
+        else checked_fake_kernel(op_signature, fake)
+    )
     operator = define(
         name,
         schema_text(op_signature, has_fake=fake is not None),
@@ -116,7 +120,7 @@ def register(
         locate(function),
         kernel=_functional_kernel(function, function_signature, fake_kernel)
         if functional
-        else None,
+        else _checked_kernel(function, function_signature),
         fake=fake_kernel,
         devices=tuple(devices),
         has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
@@ -203,6 +207,17 @@ def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
     return fake_kernel_of(signature)
 
 
+def _checked_kernel(function: Function, signature: Signature) -> Callable[..., Any]:
+    """Return a kernel that checks arguments, since `signature` may not be the function's own."""
+    call = kernel_of(function, signature)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        run_checks(signature, bind_positions(signature, args, kwargs))
+        return call(*args, **kwargs)
+
+    return kernel
+
+
 # ---- functional operators ------------------------------------------------------------------------
 
 
@@ -250,7 +265,9 @@ def _functional_kernel(
         for parameter in written:
             if parameter.direction == "inout":
                 outputs[parameter.name].copy_(arguments[parameter.name])
-        function_args, function_kwargs = pass_by_position(signature, {**arguments, **outputs})
+        arguments.update(outputs)
+        run_checks(signature, arguments)  # `fake` may be the user's.
+        function_args, function_kwargs = pass_by_position(signature, arguments)
         results = call(*function_args, **function_kwargs)
         returned = results if isinstance(results, tuple) else () if results is None else (results,)
         all_results = (*outputs.values(), *returned)
