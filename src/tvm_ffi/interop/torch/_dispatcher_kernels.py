@@ -20,6 +20,7 @@ from ...container import Array
 from ...core import Tensor
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, tensors_in
+from ._native_kernels import by_position
 from ._schema import may_write
 
 __all__ = ["kernel_of", "register_version_kernel"]
@@ -168,4 +169,18 @@ def register_version_kernel(operator: Any) -> None:
             below = keyset & torch._C._after_ADInplaceOrView_keyset
             return overload.redispatch(below, *args, **kwargs)
 
-    operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)
+    below = by_position(overload, signature)
+
+    def positional(*values: Any) -> Any:
+        named = zip((parameter.name for parameter in signature.parameters), values)
+        for tensor in tensors_in(value for name, value in named if name in written):
+            torch.autograd.graph.increment_version(tensor)
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            return below(*values)
+
+    if not operator.add_kernels(
+        positional,
+        autograd_key="ADInplaceOrView",
+        on_write=torch._C._increment_version,
+    ):
+        operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)

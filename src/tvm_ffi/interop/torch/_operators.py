@@ -17,7 +17,7 @@ import re
 import secrets
 import threading
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import torch
@@ -27,6 +27,7 @@ from ...signature import Signature
 from ._dispatcher_kernels import kernel_of
 from ._fake import fake_kernel_of, unknown_result_reason
 from ._locator import FunctionLocator, locate
+from ._native_kernels import Plan, add_kernels, by_position, plan_of
 from ._schema import NoSchemaError, may_write, schema_text
 
 __all__ = [
@@ -75,6 +76,12 @@ class Operator:
         Owner of the operator's registration, which ends when the library is destroyed.
     has_rules : bool
         True if the operator has rules for the transforms of `torch.func`.
+    plan : Plan, optional
+        Plan of kernels in C++; None if the operator has Python kernels only.
+    kernel : callable, optional
+        The Python kernel, which takes all arguments by position.
+    kernels : list
+        Owners of registered kernels in C++.
     """
 
     overload: Any
@@ -83,11 +90,27 @@ class Operator:
     locator: FunctionLocator | None
     library: torch.library.Library
     has_rules: bool = False
+    plan: Plan | None = None
+    kernel: Callable[..., Any] | None = None
+    kernels: list[Any] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         """The operator's name with its namespace: ``ns::f``."""
         return str(self.overload.name()).partition(".")[0]
+
+    def add_kernels(self, autograd: Callable[..., Any], **options: Any) -> bool:
+        """Register a kernel in C++ before the backend's kernel; return False if that is impossible.
+
+        The parameters are those of `_native_kernels.add_kernels`.
+        """
+        if self.plan is None or self.plan.has_symbols:
+            return False
+        owner = add_kernels(
+            self.name, self.plan, self.function, self.kernel, autograd=autograd, **options
+        )
+        self.kernels.append(owner)
+        return owner is not None
 
     @property
     def short_name(self) -> str:
@@ -176,7 +199,8 @@ def restore(name: str, function: Function, signature: Signature) -> None:
             f"expected the function that the name {name} stands for, got {locator} with the "
             f"signature `{signature}`, whose name is {expected}; export the program again"
         )
-    operator = define(name, schema_text(signature), function, signature, locator)
+    plan = plan_of(signature, signature)
+    operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
     if locator is not None:
         with _lock:
             _by_identity.setdefault((locator.identity, str(signature)), operator)
@@ -203,7 +227,7 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
         )
     name = _unused(f"{NAMESPACE}::{_name_of(locator, signature)}")
     operator = _adopt(name, schema, function, signature, locator) or define(
-        name, schema, function, signature, locator
+        name, schema, function, signature, locator, plan=plan_of(signature, signature)
     )
     # Skip autograd: as in eager calls, the results of the operator have no gradient function.
     operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
@@ -280,6 +304,7 @@ def define(
     fake: Callable[..., Any] | None = None,
     devices: tuple[str, ...] = (),
     has_rules: bool = False,
+    plan: Plan | None = None,
 ) -> Operator:
     """Define a torch operator that calls a function, and return it.
 
@@ -297,6 +322,8 @@ def define(
         Device types that the kernel supports; empty for all.
     has_rules : bool
         True if the caller adds rules for the transforms of `torch.func`.
+    plan : Plan, optional
+        Plan of a kernel in C++ that calls a function of a library.
 
     Raises
     ------
@@ -312,13 +339,23 @@ def define(
         library = torch.library.Library(namespace, "FRAGMENT")
         library.define(f"{short_name}{schema}", tags=_TAGS)
         call = kernel or kernel_of(function, signature)
-        if devices:
-            for device in devices:
-                # torch's dispatch key of a device is the upper-case name of the device type.
-                library.impl(short_name, call, device.upper())
-        else:
-            library.impl(short_name, call, "CompositeExplicitAutograd")
+        # torch's dispatch key of a device is the upper-case name of the device type.
+        keys = [device.upper() for device in devices] or ["CompositeExplicitAutograd"]
+        if locator is None or not locator.library:
+            plan = None  # Python code needs torch tensors, which only the Python kernel passes.
+        positional = by_position(call, signature)
+        owner = plan and add_kernels(name, plan, function, positional, keys=keys)
+        if owner is None:
+            plan = None
+            for key in keys:
+                library.impl(short_name, call, key)
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)
         overload = getattr(getattr(torch.ops, namespace), short_name).default
-        operator = Operator(overload, function, signature, locator, library, has_rules)
-        return _keep(operator)
+        return _keep(
+            Operator(
+                *(overload, function, signature, locator, library, has_rules),
+                plan=plan,
+                kernel=positional,
+                kernels=[owner],
+            )
+        )

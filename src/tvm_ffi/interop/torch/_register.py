@@ -17,9 +17,10 @@ from ._arguments import bind_positions, pass_by_position
 from ._dispatcher_kernels import kernel_of, register_version_kernel
 from ._fake import checked_fake_kernel, fake_kernel_of, run_checks, unknown_result_reason
 from ._locator import locate
+from ._native_kernels import plan_of
 from ._operators import Operator, UntraceableError, define, set_operator_of_function, undefine
 from ._schema import may_write, schema_text
-from ._transforms import Rules, add_transforms
+from ._transforms import Rules, add_derivative
 
 __all__ = ["register"]
 
@@ -124,6 +125,8 @@ def register(
         fake=fake_kernel,
         devices=tuple(devices),
         has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
+        # The user's fake kernel allocates the results of a functional operator.
+        plan=None if functional and fake else plan_of(function_signature, op_signature),
     )
     rules = Rules(backward or _no_derivative(name), setup_context, jvp, vmap)
     try:
@@ -281,13 +284,10 @@ def _functional_kernel(
 
 def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:
     name, library = operator.name, operator.library
-    if not any(map(may_write, operator.signature.parameters)):
-        torch.library.register_autograd(
-            name, rules.backward, setup_context=rules.setup_context, lib=library
-        )
-        add_transforms(operator, rules)
-    else:
+    if any(map(may_write, operator.signature.parameters)):
         register_version_kernel(operator)
+    else:
+        add_derivative(operator, rules)
     if rules.vmap is not None:
         torch.library.register_vmap(name, rules.vmap, lib=library)
     for device, dtype in autocast.items():
