@@ -144,8 +144,8 @@ bool StoreResults(PyObject* value, StackValue* stack, uint64_t num_results) {
 PyObject* PythonArguments(const Operator& op, const StackValue* stack, bool only_written) {
   PyObject* const list = PyList_New(0);
   for (size_t i = 0; list != nullptr && i < op.arguments.size(); ++i) {
-    const bool is_left_out =
-        only_written && (!op.arguments[i].is_written || TensorOf(op.arguments[i], stack[i]) == nullptr);
+    const bool is_left_out = only_written && (!op.arguments[i].is_written ||
+                                              TensorOf(op.arguments[i], stack[i]) == nullptr);
     if (is_left_out) continue;
     PyObject* const value = ToPython(op.arguments[i], stack[i]);
     if (value == nullptr || PyList_Append(list, value) != 0) {
@@ -228,7 +228,8 @@ bool NeedsGradient(const Operator& op, const StackValue* stack) {
   CallOnBackend(op, stack, num_results);
 }
 
-// ---- the table of kernels ------------------------------------------------------------------------
+// ---- the table of kernels
+// ------------------------------------------------------------------------
 
 constexpr int kNumKernels = 1024;
 const Operator* operators[kNumKernels];

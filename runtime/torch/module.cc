@@ -69,9 +69,9 @@ bool ParseDtypes(PyObject* dtypes, Parameter* out) {
     if (!PyArg_ParseTuple(PyTuple_GET_ITEM(dtypes, i), "iiii", &torch, &code, &bits, &lanes)) {
       return false;
     }
-    out->dtypes.push_back({torch,
-                           {static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
-                            static_cast<uint16_t>(lanes)}});
+    out->dtypes.push_back(
+        {torch,
+         {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)}});
   }
   return true;
 }
@@ -145,8 +145,8 @@ PyObject* Register(PyObject*, PyObject* args) {
                         &kernel, &autograd, &on_write)) {
     return nullptr;
   }
-  const auto* const api = static_cast<const DLPackExchangeAPI*>(
-      PyCapsule_GetPointer(exchange, "dlpack_exchange_api"));
+  const auto* const api =
+      static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(exchange, "dlpack_exchange_api"));
   if (api == nullptr) return nullptr;
   std::unique_ptr<Registration> owner(new Registration);
   Operator& op = owner->op;
@@ -162,7 +162,8 @@ PyObject* Register(PyObject*, PyObject* args) {
   if (!TakeKernels(&op, &owner->slot, &backend_kernel, &autograd_kernel)) Py_RETURN_NONE;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
     const char* const key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keys, i));
-    if (key == nullptr || !RegisterAt(owner.get(), space, name, key, backend_kernel)) return nullptr;
+    if (key == nullptr || !RegisterAt(owner.get(), space, name, key, backend_kernel))
+      return nullptr;
   }
   if (op.autograd != nullptr &&
       !RegisterAt(owner.get(), space, name, autograd_key, autograd_kernel)) {
@@ -179,8 +180,8 @@ PyMethodDef kMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_native", nullptr, -1, kMethods,
-                       nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "_native", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace tvm_ffi_torch

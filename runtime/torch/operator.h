@@ -29,14 +29,14 @@ struct TensorDtype {
 // A parameter of the function.
 struct Parameter {
   Kind kind;
-  int argument;        // index of the operator's argument; -1: the operator allocates a result
+  int argument;  // index of the operator's argument; -1: the operator allocates a result
   bool is_optional;
   bool is_compact;
-  bool is_result;      // the operator returns the tensor: a new one, or a copy of the argument
-  int name;            // of an integer: the index of the name that it binds, or -1
-  int64_t least, most; // range of an integer
-  int device_type;     // of a tensor: torch's number of the device type; -1: any
-  int dtype_name;      // index of the dtype variable, or -1
+  bool is_result;       // the operator returns the tensor: a new one, or a copy of the argument
+  int name;             // of an integer: the index of the name that it binds, or -1
+  int64_t least, most;  // range of an integer
+  int device_type;      // of a tensor: torch's number of the device type; -1: any
+  int dtype_name;       // index of the dtype variable, or -1
   std::vector<TensorDtype> dtypes;
   bool has_shape;
   std::vector<Extent> shape;
@@ -59,16 +59,16 @@ struct Operator {
   std::vector<Argument> arguments;
   TVMFFIObjectHandle function = nullptr;  // owned
   DLPackManagedTensorAllocator allocator = nullptr;
-  PyObject* kernel = nullptr;     // owned; called for arguments that the direct call does not accept
-  PyObject* autograd = nullptr;   // owned; called if a result needs a gradient function
-  PyObject* on_write = nullptr;   // owned; called with the tensors that the operator will write
+  PyObject* kernel = nullptr;    // owned; called for arguments that the direct call does not accept
+  PyObject* autograd = nullptr;  // owned; called if a result needs a gradient function
+  PyObject* on_write = nullptr;  // owned; called with the tensors that the operator will write
 };
 
 // Tests of arguments that need torch's memory layout and the values of its dispatch keys.
 struct Layout {
-  size_t tensor_offset;    // of the at::Tensor in a Python tensor
-  size_t key_set_offset;   // of the DispatchKeySet in a TensorImpl
-  uint64_t plain_keys;     // the keys of dense tensors in CPU and CUDA memory
+  size_t tensor_offset;   // of the at::Tensor in a Python tensor
+  size_t key_set_offset;  // of the DispatchKeySet in a TensorImpl
+  uint64_t plain_keys;    // the keys of dense tensors in CPU and CUDA memory
   std::vector<int> transform_keys;
 };
 

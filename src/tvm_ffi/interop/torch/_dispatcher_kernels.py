@@ -65,7 +65,8 @@ class _Copies:
         """Return an argument, or a compact copy of it if the argument is not compact."""
         if isinstance(value, (list, tuple)):
             return [self.compact(element, parameter) for element in value]
-        if not isinstance(value, torch.Tensor) or value.is_contiguous():
+        is_strided = isinstance(value, torch.Tensor) and value.layout == torch.strided
+        if not is_strided or value.is_contiguous():
             return value
         tensor = value.detach()  # Copies are no part of a program's derivative.
         copy = (

@@ -193,11 +193,11 @@ def restore(name: str, function: Function, signature: Signature) -> None:
             f"expected the saved signature `{signature}`, got the signature `{current}`; export "
             "the program again"
         )
-    expected = None if locator is None else f"{NAMESPACE}::{_name_of(locator, signature)}"
-    if expected is None or re.fullmatch(rf"{re.escape(expected)}(_\d+)?", name) is None:
+    digest = None if locator is None else _digest_of(locator, signature)
+    if digest is None or re.search(rf"_{digest}(_\d+)?$", name) is None:
         raise ValueError(
-            f"expected the function that the name {name} stands for, got {locator} with the "
-            f"signature `{signature}`, whose name is {expected}; export the program again"
+            f"expected the function that {name} stands for, got {locator or 'another function'} "
+            f"with the signature `{signature}` and the digest {digest}; export the program again"
         )
     plan = plan_of(signature, signature)
     operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
@@ -225,7 +225,12 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
             f"`{locator.name}` cannot be traced: {reason}; create an operator with "
             f"tvm_ffi.interop.torch.register. The signature is `{signature}`"
         )
-    name = _unused(f"{NAMESPACE}::{_name_of(locator, signature)}")
+    name = f"{NAMESPACE}::{_name_of(locator, signature)}"
+    known = _by_name.get(name)
+    if known is not None and known.locator is not None and locator.library:
+        if known.locator.library == locator.library:
+            return known  # Another module object of the same library.
+    name = _unused(name)
     operator = _adopt(name, schema, function, signature, locator) or define(
         name, schema, function, signature, locator, plan=plan_of(signature, signature)
     )
@@ -275,10 +280,15 @@ def _no_effect(signature: Signature) -> str | None:
 
 
 def _name_of(locator: FunctionLocator, signature: Signature) -> str:
+    parts = (locator.stem, locator.name, _digest_of(locator, signature))
+    return re.sub(r"\W", "_", "_".join(parts), flags=re.ASCII)
+
+
+def _digest_of(locator: FunctionLocator, signature: Signature) -> str:
+    """Return the part of an operator's name that is different for another function."""
     content = locator.content
     parts = (_THIS_PROCESS if content is None else content, locator.name, str(signature))
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
-    return re.sub(r"\W", "_", f"{locator.stem}_{locator.name}_{digest}", flags=re.ASCII)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
 
 
 def _unused(name: str) -> str:
