@@ -23,7 +23,8 @@ X = torch.tensor([1.0, 2.0, 3.0])
 SOURCE = """
 #include <tvm/ffi/extra/c_signature.h>
 #define FUNCTION(name, sign) \\
-  TVM_FFI_DLL int __tvm_ffi_##name(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* out) { \\
+  TVM_FFI_DLL int __tvm_ffi_##name( \\
+      void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* out) { \\
     const DLTensor* x = TVMFFITensorGetDLTensorPtr(args[0].v_obj); \\
     const DLTensor* y = TVMFFITensorGetDLTensorPtr(args[1].v_obj); \\
     (void)self; (void)n; (void)out; \\

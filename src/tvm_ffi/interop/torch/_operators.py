@@ -227,9 +227,10 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
         )
     name = f"{NAMESPACE}::{_name_of(locator, signature)}"
     known = _by_name.get(name)
-    if known is not None and known.locator is not None and locator.library:
-        if known.locator.library == locator.library:
-            return known  # Another module object of the same library.
+    if locator.library and known is not None and known.locator is not None:
+        is_same = known.locator.library == locator.library
+        if is_same:  # Another module object has the same library.
+            return known
     name = _unused(name)
     operator = _adopt(name, schema, function, signature, locator) or define(
         name, schema, function, signature, locator, plan=plan_of(signature, signature)
