@@ -8,7 +8,7 @@
 #include <utility>
 
 // torch's exception for an error that is set in Python.  torch's code catches it by its name and
-// reads the fields, so name and fields are those of torch/csrc/Exceptions.h in torch 2.13.
+// reads the fields, so name and fields are those of torch 2.13.
 struct __attribute__((visibility("default"))) python_error : public std::exception {
   python_error() = default;
   python_error(const python_error& other)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
@@ -258,8 +259,7 @@ def _native() -> Any:
     if not str(torch.__version__).startswith(_VERSION):
         return None
     try:
-        from . import _native as native
-
+        native = importlib.import_module(f"{__package__}._native")
         native.load(
             _tensor_offset(),
             _key_set_offset(),

@@ -13,20 +13,24 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 import secrets
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Callable
 
 import torch
 
 from ..._binding.call import Function
+from ...module import load_module
+from ...registry import get_global_func
 from ...signature import Signature
 from ._dispatcher_kernels import kernel_of
 from ._fake import fake_kernel_of, unknown_result_reason
-from ._locator import FunctionLocator, locate
+from ._locator import FunctionLocator, content_of_file, locate
 from ._native_kernels import Plan, add_kernels, by_position, plan_of
 from ._schema import NoSchemaError, may_write, schema_text
 
@@ -35,6 +39,8 @@ __all__ = [
     "Operator",
     "UntraceableError",
     "define",
+    "describe",
+    "function_label",
     "operator_named",
     "operator_of",
     "restore",
@@ -78,6 +84,8 @@ class Operator:
         True if the operator has rules for the transforms of `torch.func`.
     plan : Plan, optional
         Plan of kernels in C++; None if the operator has Python kernels only.
+    content : str, optional
+        `FunctionLocator.content` at the time when the operator was created.
     kernel : callable, optional
         The Python kernel, which takes all arguments by position.
     kernels : list
@@ -91,6 +99,7 @@ class Operator:
     library: torch.library.Library
     has_rules: bool = False
     plan: Plan | None = None
+    content: str | None = None
     kernel: Callable[..., Any] | None = None
     kernels: list[Any] = field(default_factory=list)
 
@@ -177,35 +186,6 @@ def set_operator_of_function(operator: Operator) -> None:
             _by_identity[operator.locator.identity] = operator
 
 
-def restore(name: str, function: Function, signature: Signature) -> None:
-    """Create the operator that a saved program calls under this name.
-
-    Raises
-    ------
-    ValueError
-        If the function's signature has changed since the program was saved, or if the name is that
-        of another function.
-    """
-    locator = locate(function)
-    current = None if locator is None else locator.signature()
-    if current is not None and str(current) != str(signature):
-        raise ValueError(
-            f"expected the saved signature `{signature}`, got the signature `{current}`; export "
-            "the program again"
-        )
-    digest = None if locator is None else _digest_of(locator, signature)
-    if digest is None or re.search(rf"_{digest}(_\d+)?$", name) is None:
-        raise ValueError(
-            f"expected the function that {name} stands for, got {locator or 'another function'} "
-            f"with the signature `{signature}` and the digest {digest}; export the program again"
-        )
-    plan = plan_of(signature, signature)
-    operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
-    if locator is not None:
-        with _lock:
-            _by_identity.setdefault((locator.identity, str(signature)), operator)
-
-
 def undefine(operator: Operator) -> None:
     """Remove an operator from this module's tables, so that torch can drop its registration."""
     with _lock:
@@ -257,7 +237,8 @@ def _adopt(
         )
     library = torch.library.Library(namespace, "FRAGMENT")
     torch.library.register_fake(name, fake_kernel_of(signature), lib=library)
-    return _keep(Operator(overload, function, signature, locator, library))
+    content = locator.content
+    return _keep(Operator(overload, function, signature, locator, library, content=content))
 
 
 def _keep(operator: Operator) -> Operator:
@@ -266,12 +247,6 @@ def _keep(operator: Operator) -> Operator:
     # pickle looks the method up in the object; torch's class for operators has none.
     operator.overload.__reduce_ex__ = functools.partial(_reduce, operator.name)
     return operator
-
-
-def _reduce(name: str, _: int) -> tuple[Any, ...]:
-    from ._program import reduced
-
-    return reduced(_by_name[name])
 
 
 def _no_effect(signature: Signature) -> str | None:
@@ -366,7 +341,142 @@ def define(
             Operator(
                 *(overload, function, signature, locator, library, has_rules),
                 plan=plan,
+                content=locator and locator.content,
                 kernel=positional,
                 kernels=[owner],
             )
         )
+
+
+# ---- operators in files and pickles --------------------------------------------------------------
+
+
+def describe(operator: Operator) -> dict[str, Any]:
+    """Return the JSON object of an operator, from which `restore` creates the operator again."""
+    locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
+    content = operator.content
+    if locator is None or (content is None and not is_registered):
+        raise TypeError(
+            f"cannot save {operator.name}, whose function exists only in this process; use a "
+            "function of a library, or register it under a global name"
+        )
+    return {
+        "library": locator.library,
+        "content": content,
+        "function": locator.name,
+        "signature": str(operator.signature),
+        "is_registered": is_registered,
+    }
+
+
+def function_label(description: Mapping[str, Any]) -> str:
+    """Return the name and the library of a described function, for messages."""
+    function, library = description.get("function"), description.get("library")
+    return f"function '{function}' of {library}" if library else f"global function '{function}'"
+
+
+def restore(
+    name: str, description: Mapping[str, Any], libraries: Mapping[str, str | os.PathLike[str]]
+) -> None:
+    """Create the operator of a description, or compare the description with the existing one.
+
+    Parameters
+    ----------
+    name : str
+        The operator's name in the file.
+    description : mapping
+        Result of `describe` in the process that wrote the file.
+    libraries : mapping of str to str or os.PathLike
+        Current paths of libraries, by the saved path or by the file name alone.
+
+    Raises
+    ------
+    OSError, AttributeError, RuntimeError, ValueError
+        If the function is missing, or is not the one that the operator was made from.
+    """
+    saved_path = description["library"]
+    path = os.fspath(
+        libraries.get(saved_path) or libraries.get(PurePath(saved_path).name) or saved_path
+    )
+    operator = operator_named(name)
+    if path and (operator is None or path != saved_path):
+        _check_content(path, description)
+    if operator is not None:
+        _check_same(operator, description)
+        return
+    if description["is_registered"]:
+        raise RuntimeError(
+            "expected an operator that tvm_ffi.interop.torch.register has created in this "
+            "process; import the module that calls register first"
+        )
+    if path:
+        function = load_module(path).get_function(description["function"], True)
+    else:
+        function = get_global_func(description["function"])
+    _restore_operator(name, function, Signature.parse(description["signature"]))
+
+
+def _check_content(path: str, description: Mapping[str, Any]) -> None:
+    """Raise ValueError if a library is not the one that the program was saved with.
+
+    A file that cannot be read has no content; loading it raises the error that gives the reason.
+    """
+    content, saved = content_of_file(path), description["content"]
+    if content is not None and content != saved:
+        raise ValueError(
+            f"expected the library that the program was saved with (sha256 {saved:.16}), got "
+            f"{path} (sha256 {content:.16}); pass that library as libraries=, or export the "
+            "program again"
+        )
+
+
+def _check_same(operator: Operator, description: Mapping[str, Any]) -> None:
+    """Raise ValueError if the operator that has a saved name was made from another function."""
+    current = describe(operator)
+    if any(current[key] != description[key] for key in ("content", "function", "signature")):
+        content = description["content"]
+        digest = f" (sha256 {content:.16})" if content else ""
+        raise ValueError(
+            f"expected {function_label(description)}{digest} with the signature "
+            f"`{description['signature']}`, but this process has an operator of this name for "
+            f"{operator.locator} with the signature `{operator.signature}`; load the program in "
+            "another process, or export it again"
+        )
+
+
+def _restore_operator(name: str, function: Function, signature: Signature) -> None:
+    """Create the operator that a saved program calls under this name.
+
+    Raises
+    ------
+    ValueError
+        If the function's signature has changed since the program was saved, or if the name is that
+        of another function.
+    """
+    locator = locate(function)
+    current = None if locator is None else locator.signature()
+    if current is not None and str(current) != str(signature):
+        raise ValueError(
+            f"expected the saved signature `{signature}`, got the signature `{current}`; export "
+            "the program again"
+        )
+    digest = None if locator is None else _digest_of(locator, signature)
+    if digest is None or re.search(rf"_{digest}(_\d+)?$", name) is None:
+        raise ValueError(
+            f"expected the function that {name} stands for, got {locator or 'another function'} "
+            f"with the signature `{signature}` and the digest {digest}; export the program again"
+        )
+    plan = plan_of(signature, signature)
+    operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
+    if locator is not None:
+        with _lock:
+            _by_identity.setdefault((locator.identity, str(signature)), operator)
+
+
+def _reduce(name: str, _: int) -> tuple[Any, ...]:
+    return _unpickled, (name, describe(_by_name[name]))
+
+
+def _unpickled(name: str, description: Mapping[str, Any]) -> Any:
+    restore(name, description, {})
+    return _by_name[name].overload
