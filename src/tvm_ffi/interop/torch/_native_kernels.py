@@ -265,7 +265,7 @@ def _native() -> Any:
             _key_set_offset(),
             _key_set(_PLAIN_KEYS).raw_repr(),
             tuple(int(getattr(torch._C.DispatchKey, key)) for key in _TRANSFORM_KEYS),
-            binding.__pyx_capi__["raise_from_native"],
+            vars(binding)["__pyx_capi__"]["raise_from_native"],
         )
     except (ImportError, AttributeError, LookupError, ValueError):
         return None

@@ -113,7 +113,7 @@ class Operator:
 
         The parameters are those of `_native_kernels.add_kernels`.
         """
-        if self.plan is None or self.plan.has_symbols:
+        if self.plan is None or self.kernel is None or self.plan.has_symbols:
             return False
         owner = add_kernels(
             self.name, self.plan, self.function, self.kernel, autograd=autograd, **options
@@ -341,7 +341,7 @@ def define(
             Operator(
                 *(overload, function, signature, locator, library, has_rules),
                 plan=plan,
-                content=locator and locator.content,
+                content=None if locator is None else locator.content,
                 kernel=positional,
                 kernels=[owner],
             )

@@ -57,7 +57,8 @@ def _eager_apply(call: _Call) -> Callable[..., Any]:
         (torch.autograd.Function,),
         {"forward": staticmethod(forward), "backward": staticmethod(call.backward)},
     )
-    return super(torch.autograd.Function, function).apply
+    apply: Callable[..., Any] = super(torch.autograd.Function, function).apply
+    return apply
 
 
 def add_derivative(operator: Operator, rules: Rules) -> None:
