@@ -103,6 +103,8 @@ TARGETS: tuple[Target, ...] = (
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),
     Target("torch_eager", FLOOR, 1.02),
     Target("torch_compiled", FLOOR, 0.50),
+    Target("torch_operator", FLOOR, 1.2),
+    Target("torch_operator_derived", FLOOR, 1.2),
     Target("numba_body", FLOOR, 1.05),
     Target("numba_call", FLOOR, FLOOR_LIMIT),
     *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name not in WITHOUT_FLOOR),

@@ -61,7 +61,7 @@ def test_saved_file_names_libraries_and_functions(saved, torch_library):
     with zipfile.ZipFile(saved) as archive:
         (member,) = [name for name in archive.namelist() if name.endswith("tvm_ffi_functions.json")]
         document = json.loads(archive.read(member))
-    assert document["version"] == 1
+    assert document["version"] == 2
     entries = document["functions"].values()
     assert sorted((entry["function"], entry["library"]) for entry in entries) == [
         ("doubled", str(torch_library)),
@@ -105,7 +105,7 @@ def test_moved_library_is_found_with_the_libraries_parameter(interop, torch_libr
     before.rename(after)
     missing = load_in_new_process(file)
     assert missing.returncode == 1
-    assert f"MissingFunctionError: {file} calls functions that could not be" in missing.stderr
+    assert f"MissingFunctionError: {file} calls functions that cannot be used:" in missing.stderr
     assert f"function 'scaled' of {before}: " in missing.stderr
     assert "cannot open shared object file" in missing.stderr
     moved = load_in_new_process(file, {"before.so": str(after)})
@@ -151,7 +151,7 @@ def test_corrupt_entries_are_rejected(interop, saved):
         content = {key: archive.read(key) for key in archive.namelist()}
     (member,) = [key for key in content if key.endswith("tvm_ffi_functions.json")]
     corrupt = (b"[1", "is corrupt")
-    newer = (b'{"version": 9, "functions": {}}', "expected version 1, got 9")
+    newer = (b'{"version": 9, "functions": {}}', "expected version 2, got 9")
     for text, message in (corrupt, newer):
         with zipfile.ZipFile(saved, "w", zipfile.ZIP_STORED) as archive:
             for key, data in content.items():

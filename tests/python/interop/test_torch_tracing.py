@@ -399,13 +399,21 @@ def test_make_fx_records_the_operator(interop, functions):
         assert graph(X).tolist() == [4.0, 8.0, 12.0]
 
 
-def test_fake_and_meta_tensors(functions):
+def test_fake_tensors(functions):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
         fake = functions.doubled(torch.zeros(3))
     assert (type(fake).__name__, tuple(fake.shape)) == ("FakeTensor", (3,))
-    meta = functions.pair(torch.zeros(3, device="meta"))
+
+
+def test_meta_tensors_need_the_operator(interop, functions):
+    """A call with a meta tensor and a tensor with data returned and wrote nothing."""
+    x = torch.zeros(3, device="meta")
+    for y in (x, torch.zeros(3)):
+        with pytest.raises(TypeError, match="device 'meta' holds no data.*operator_of"):
+            functions.scaled(x, y)
+    meta = interop.operator_of(functions.pair)(x)
     assert [(x.device.type, tuple(x.shape)) for x in meta] == [("meta", (4,)), ("meta", (6,))]
 
 

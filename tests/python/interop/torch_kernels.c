@@ -41,6 +41,13 @@ KERNEL(scaled) {
 TVM_FFI_DLL_EXPORT_SIGNATURE(
     scaled, "scaled(x: float32[n], y: out float32[n], factor: float = 2.0) doc 'Scale.'")
 
+KERNEL(packed) {
+  Scale(TensorArgument(&args[0]), TensorArgument(&args[1]), Number(&args[2]));
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(
+    packed, "packed(x: float32[n] compact, y: out float32[n] compact, factor: float = 2.0)")
+
 KERNEL(transposed) {
   const DLTensor* x = TensorArgument(&args[0]);
   DLTensor* y = TensorArgument(&args[1]);
@@ -58,6 +65,15 @@ KERNEL(added) {
   return 0;
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(added, "added(x: float32[n], total: inout float32[n])")
+
+KERNEL(packed_sum) {
+  const DLTensor* x = TensorArgument(&args[0]);
+  DLTensor* total = TensorArgument(&args[1]);
+  for (int64_t i = 0; i < Count(x); ++i) Floats(total)[i] += Floats(x)[i];
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(packed_sum,
+                             "packed_sum(x: float32[n] compact, total: inout float32[n] compact)")
 
 /* Appends a decimal digit to the number in `log`, which records the order of calls. */
 KERNEL(noted) {

@@ -42,8 +42,8 @@ def message_for(tensor: Any) -> str | None:
     if tensor.device.type == "meta":
         return (
             "torch tensor on device 'meta' holds no data: create one with data, such as "
-            "torch.empty_like(tensor, device='cpu'); for tracing, "
-            f"{_CUSTOM_OPERATOR} with a fake implementation"
+            "torch.empty_like(tensor, device='cpu'); for shapes without data, call the function's "
+            "operator, tvm_ffi.interop.torch.operator_of(function)"
         )
     if tensor.is_quantized:
         return (

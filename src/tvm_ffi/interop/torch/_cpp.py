@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable
 
 from ..._binding.call import Function
-from ...signature import Parameter
+from ...signature import Parameter, TensorType
 from ._operators import NAMESPACE, Operator, UntraceableError, traced_operator
-from ._schema import schema_text, schema_type
+from ._schema import may_write, schema_text, schema_type
 
 __all__ = ["operators_source"]
 
@@ -91,6 +91,8 @@ def _add_method(operator: Operator, parameter: Parameter) -> str:
     """Return the name of the method of the C++ class `Arguments` that adds an argument."""
     type_name = schema_type(parameter.type) or ""
     method = _ADD_METHODS.get(type_name.rstrip("?"))
+    if isinstance(parameter.type, TensorType) and parameter.type.is_compact:
+        method = "AddWrittenCompact" if may_write(parameter) else "AddCompact"
     if method is None or parameter.kind == "variadic":
         raise UntraceableError(
             f"{operator.name}: parameter '{parameter.name}': expected a tensor, number or bool, "
@@ -110,6 +112,7 @@ _HEAD = """\
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -129,6 +132,10 @@ int aoti_torch_get_strides(void*, int64_t**);
 int aoti_torch_get_dtype(void*, int32_t*);
 int aoti_torch_get_device_type(void*, int32_t*);
 int aoti_torch_get_device_index(void*, int32_t*);
+int aoti_torch_is_contiguous(void*, bool*);
+int aoti_torch_empty_strided(int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
+                             void**);
+int aoti_torch_copy_(void*, void*, int32_t);
 int32_t aoti_torch_device_type_cpu();
 int32_t aoti_torch_device_type_cuda();
 int32_t aoti_torch_dtype_bool();
@@ -187,6 +194,7 @@ class Arguments {
   explicit Arguments(size_t count) {
     args_.reserve(count);
     tensors_.reserve(count);  // args_ has the addresses of the elements
+    owned_.reserve(2 * count);
   }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -194,30 +202,13 @@ class Arguments {
     for (void* tensor : owned_) aoti_torch_delete_tensor_object(tensor);
   }
 
-  void AddTensor(uint64_t value) {
-    void* tensor = reinterpret_cast<void*>(value);
-    owned_.push_back(tensor);
-    DLTensor view = {};
-    int64_t ndim = 0;
-    int32_t device_type = 0, device_index = 0;
-    Check(aoti_torch_get_dim(tensor, &ndim));
-    Check(aoti_torch_get_data_ptr(tensor, &view.data));
-    Check(aoti_torch_get_sizes(tensor, &view.shape));
-    Check(aoti_torch_get_strides(tensor, &view.strides));
-    Check(aoti_torch_get_device_type(tensor, &device_type));
-    Check(aoti_torch_get_device_index(tensor, &device_index));
-    view.ndim = static_cast<int32_t>(ndim);
-    view.dtype = TypeOf(tensor);
-    view.device.device_type = kDLCPU;
-    if (device_type != aoti_torch_device_type_cpu()) {
-      if (device_type != aoti_torch_device_type_cuda()) {
-        throw std::runtime_error("C++ operators support tensors on cpu and cuda only");
-      }
-      view.device.device_type = kDLCUDA;
-      view.device.device_id = device_index;
-    }
-    tensors_.push_back(view);
-    Add(kTVMFFIDLTensorPtr).v_ptr = &tensors_.back();
+  void AddTensor(uint64_t value) { AddView(Own(value)); }
+  void AddCompact(uint64_t value) { AddView(CompactCopy(Own(value))); }
+  void AddWrittenCompact(uint64_t value) {
+    void* tensor = Own(value);
+    void* copy = CompactCopy(tensor);
+    if (copy != tensor) written_.push_back({tensor, copy});
+    AddView(copy);
   }
   void AddInt(uint64_t value) { Add(kTVMFFIInt).v_int64 = static_cast<int64_t>(value); }
   void AddBool(uint64_t value) { Add(kTVMFFIBool).v_int64 = (value & 0xff) != 0; }
@@ -249,10 +240,63 @@ class Arguments {
       TVMFFIEnvSetStream(device->device_type, device->device_id, previous_stream, nullptr);
     }
     if (code != 0) Raise();
+    for (const auto& pair : written_) Check(aoti_torch_copy_(pair[0], pair[1], 0));
     if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   }
 
  private:
+  void* Own(uint64_t value) {
+    owned_.push_back(reinterpret_cast<void*>(value));
+    return owned_.back();
+  }
+
+  // Returns `tensor`, or a copy of it that is row-major without gaps.
+  void* CompactCopy(void* tensor) {
+    bool is_compact = false;
+    Check(aoti_torch_is_contiguous(tensor, &is_compact));
+    if (is_compact) return tensor;
+    int64_t ndim = 0;
+    int64_t* sizes = nullptr;
+    int32_t dtype = 0, device_type = 0, device_index = 0;
+    Check(aoti_torch_get_dim(tensor, &ndim));
+    Check(aoti_torch_get_sizes(tensor, &sizes));
+    Check(aoti_torch_get_dtype(tensor, &dtype));
+    Check(aoti_torch_get_device_type(tensor, &device_type));
+    Check(aoti_torch_get_device_index(tensor, &device_index));
+    std::vector<int64_t> strides(ndim, 1);
+    for (int64_t i = ndim - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
+    void* copy = nullptr;
+    Check(aoti_torch_empty_strided(ndim, sizes, strides.data(), dtype, device_type, device_index,
+                                   &copy));
+    owned_.push_back(copy);
+    Check(aoti_torch_copy_(copy, tensor, 0));
+    return copy;
+  }
+
+  void AddView(void* tensor) {
+    DLTensor view = {};
+    int64_t ndim = 0;
+    int32_t device_type = 0, device_index = 0;
+    Check(aoti_torch_get_dim(tensor, &ndim));
+    Check(aoti_torch_get_data_ptr(tensor, &view.data));
+    Check(aoti_torch_get_sizes(tensor, &view.shape));
+    Check(aoti_torch_get_strides(tensor, &view.strides));
+    Check(aoti_torch_get_device_type(tensor, &device_type));
+    Check(aoti_torch_get_device_index(tensor, &device_index));
+    view.ndim = static_cast<int32_t>(ndim);
+    view.dtype = TypeOf(tensor);
+    view.device.device_type = kDLCPU;
+    if (device_type != aoti_torch_device_type_cpu()) {
+      if (device_type != aoti_torch_device_type_cuda()) {
+        throw std::runtime_error("C++ operators support tensors on cpu and cuda only");
+      }
+      view.device.device_type = kDLCUDA;
+      view.device.device_id = device_index;
+    }
+    tensors_.push_back(view);
+    Add(kTVMFFIDLTensorPtr).v_ptr = &tensors_.back();
+  }
+
   TVMFFIAny& Add(int32_t type_index) {
     args_.push_back(TVMFFIAny{});
     args_.back().type_index = type_index;
@@ -281,6 +325,7 @@ class Arguments {
   std::vector<TVMFFIAny> args_;
   std::vector<DLTensor> tensors_;
   std::vector<void*> owned_;
+  std::vector<std::array<void*, 2>> written_;  // arguments, and compact copies of them
 };
 
 }  // namespace

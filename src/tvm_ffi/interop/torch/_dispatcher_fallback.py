@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fallback to torch's dispatcher for calls with tensors that have no accessible memory.
 
-Native code cannot read a FakeTensor, a ``meta`` tensor, a tensor inside vmap or grad, or a tensor
-subclass that wraps other tensors.  If the binding rejects such an argument, the fallback calls the
+Native code cannot read a FakeTensor, a tensor inside vmap or grad, or a tensor subclass that wraps
+other tensors.  If the binding rejects such an argument, the fallback calls the
 function's torch operator, so that torch traces, maps or differentiates the call as it does for
 other operators.  Calls that the binding accepts do not reach the fallback.
 """
@@ -54,7 +54,6 @@ def call_operator(function: Function, args: tuple[Any, ...]) -> Any:
 def _needs_dispatcher(tensor: torch.Tensor) -> bool:
     return (
         isinstance(tensor, FakeTensor)
-        or tensor.is_meta
         or _is_transformed(tensor)
         or is_traceable_wrapper_subclass(tensor)
     )

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that torch's dispatcher calls to run a function's operator.
 
-A function without results is the kernel itself.  For other functions, the kernel checks the
-results, because compiled programs assume that their number is the declared one, and that each
-result is new memory.
+A function without results and without compact parameters is the kernel itself.  For other
+functions, the kernel passes compact copies of tensors that are not compact, and copies the contents
+of written ones back.  It checks the results, because compiled programs assume that their number is
+the declared one, and that each result is new memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
 from typing import Any, Callable
 
@@ -16,8 +18,9 @@ import torch
 from ..._binding.call import Function
 from ...container import Array
 from ...core import Tensor
-from ...signature import Result, Signature, TensorType
+from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, tensors_in
+from ._native_kernels import by_position
 from ._schema import may_write
 
 __all__ = ["kernel_of", "register_version_kernel"]
@@ -25,6 +28,64 @@ __all__ = ["kernel_of", "register_version_kernel"]
 
 def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
     """Return the dispatcher kernel of a function, which takes the arguments of its operator."""
+    kernel = _unpacking_kernel(function, signature)
+    places = list(_compact_places(signature))
+    if not places:
+        return kernel
+
+    def compacting(*args: Any, **kwargs: Any) -> Any:
+        values, copies = dict(enumerate(args)), _Copies()
+        arguments: dict[Any, Any] = {**values, **kwargs}
+        for place, parameter in places:
+            if place in arguments:  # torch omits arguments that equal their default
+                arguments[place] = copies.compact(arguments[place], parameter)
+        result = kernel(
+            *[arguments[place] for place in values], **{name: arguments[name] for name in kwargs}
+        )
+        copies.write_back()
+        return result
+
+    return compacting
+
+
+def _compact_places(signature: Signature) -> Iterator[tuple[int | str, Parameter]]:
+    """Yield the position or the keyword, and the parameter, of arguments that must be compact."""
+    for index, parameter in enumerate(signature.parameters):
+        if isinstance(parameter.type, TensorType) and parameter.type.is_compact:
+            yield parameter.name if parameter.kind == "keyword-only" else index, parameter
+
+
+class _Copies:
+    """The compact copies of one call's arguments."""
+
+    def __init__(self) -> None:
+        self._written: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def compact(self, value: Any, parameter: Parameter) -> Any:
+        """Return an argument, or a compact copy of it if the argument is not compact."""
+        if isinstance(value, (list, tuple)):
+            return [self.compact(element, parameter) for element in value]
+        is_strided = isinstance(value, torch.Tensor) and value.layout == torch.strided
+        if not is_strided or value.is_contiguous():
+            return value
+        tensor = value.detach()  # Copies are no part of a program's derivative.
+        copy = (
+            torch.empty_like(tensor, memory_format=torch.contiguous_format)
+            if parameter.direction == "out"
+            else tensor.contiguous()
+        )
+        if may_write(parameter):
+            self._written.append((tensor, copy))
+        return copy
+
+    def write_back(self) -> None:
+        """Copy the contents of copies that the function wrote into the arguments."""
+        for tensor, copy in self._written:
+            tensor.copy_(copy)
+
+
+def _unpacking_kernel(function: Function, signature: Signature) -> Callable[..., Any]:
+    """Return a kernel that passes variadic arguments one by one, and checks the results."""
     variadic = [
         index
         for index, parameter in enumerate(signature.parameters)
@@ -115,4 +176,18 @@ def register_version_kernel(operator: Any) -> None:
             below = keyset & torch._C._after_ADInplaceOrView_keyset
             return overload.redispatch(below, *args, **kwargs)
 
-    operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)
+    below = by_position(overload, signature)
+
+    def positional(*values: Any) -> Any:
+        named = zip((parameter.name for parameter in signature.parameters), values)
+        for tensor in tensors_in(value for name, value in named if name in written):
+            torch.autograd.graph.increment_version(tensor)
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            return below(*values)
+
+    if not operator.add_kernels(
+        positional,
+        autograd_key="ADInplaceOrView",
+        on_write=torch._C._increment_version,
+    ):
+        operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)

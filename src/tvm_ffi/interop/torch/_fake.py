@@ -19,7 +19,7 @@ from ...signature._expression import Extent, apply, names_in
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 
-__all__ = ["fake_kernel_of", "unknown_result_reason"]
+__all__ = ["checked_fake_kernel", "fake_kernel_of", "run_checks", "unknown_result_reason"]
 
 # torch's minimum and maximum do not compare symbols, unlike Python's min and max.
 _CHOICES = {"min": torch.sym_min, "max": torch.sym_max}
@@ -49,6 +49,21 @@ def fake_kernel_of(signature: Signature) -> Callable[..., Any]:
         return results[0] if len(results) == 1 else results or None
 
     return fake
+
+
+def checked_fake_kernel(signature: Signature, fake: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a fake kernel that checks arguments before it calls the user's fake kernel."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        run_checks(signature, bind_positions(signature, args, kwargs))
+        return fake(*args, **kwargs)
+
+    return checked
+
+
+def run_checks(signature: Signature, arguments: Mapping[str, Any]) -> None:
+    """Raise the error of the signature if arguments, by parameter, violate it."""
+    _FakeCall(signature, arguments)
 
 
 class _FakeCall:

@@ -7,9 +7,12 @@ information as the function's pickle.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from ..._binding.call import Function, convert_func, function_of_class, named_function
@@ -18,7 +21,7 @@ from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
 from ...signature import Signature
 
-__all__ = ["FunctionLocator", "locate"]
+__all__ = ["FunctionLocator", "content_of_file", "locate"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,23 @@ class FunctionLocator:
             return PurePath(self.library).name.partition(".")[0]
         return "global" if self.is_global else "python"
 
+    @property
+    def content(self) -> str | None:
+        """Digest of the library's file; None if only this process has the function.
+
+        Empty for a global function, which other processes find by its name.
+        """
+        if self.library:
+            return content_of_file(self.library)
+        return "" if self.is_global else None
+
+    def __str__(self) -> str:
+        if not self.library:
+            return f"{'global' if self.is_global else 'Python'} function '{self.name}'"
+        content = self.content
+        digest = f" (sha256 {content[:16]})" if content else ""
+        return f"function '{self.name}' of {self.library}{digest}"
+
     def signature(self) -> Signature | None:
         """Return the function's signature, or None if the function does not declare one."""
         if isinstance(self.source, Module):
@@ -82,6 +102,25 @@ def locate(function: Function) -> FunctionLocator | None:
         return FunctionLocator(name, "", False, _address(function), args[0])
     module, name, _ = args
     return FunctionLocator(name, display_name(module), False, (module.__chandle__(), name), module)
+
+
+def content_of_file(path: str | os.PathLike[str]) -> str | None:
+    """Return the SHA-256 digest of a file in hexadecimal digits; None if there is no such file."""
+    try:
+        status = Path(path).stat()
+        return _digest(Path(path), status.st_ino, status.st_size, status.st_mtime_ns)
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _digest(path: Path, *_: int) -> str:
+    """Return the digest of a file; the other arguments are different if the file has changed."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _address(function: Function) -> int:

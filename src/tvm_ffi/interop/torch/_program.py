@@ -2,8 +2,9 @@
 """Saving and loading of exported torch programs together with references to called functions.
 
 A torch file contains only the names of operators.  `save` adds a JSON file to the archive, with the
-signature and the origin of each function: the path of its library and its name in the library, or
-its global name.  `load` creates the operators again.
+signature and the origin of each function: the path and the digest of its library and its name in
+the library, or its global name.  `load` creates the operators again, and compares the digests.
+Pickles of operators contain the same data.
 """
 
 from __future__ import annotations
@@ -12,24 +13,20 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import Any
 
 import torch
 
-from ...module import load_module
-from ...registry import get_global_func
-from ...signature import Signature
-from ._operators import NAMESPACE, Operator, operator_named, restore
+from ._operators import Operator, describe, function_label, operator_named, restore
 
 __all__ = ["MissingFunctionError", "load", "save"]
 
 _MEMBER = "tvm_ffi_functions.json"
-_VERSION = 1
+_VERSION = 2
 
 
 class MissingFunctionError(RuntimeError):
-    """A function that an exported program calls was not found, or has another signature."""
+    """A function that an exported program calls was not found, or is another function."""
 
 
 def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
@@ -49,7 +46,7 @@ def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
     TypeError
         If the program calls a function that other processes cannot find by name.
     """
-    functions = {operator.name: _described(operator) for operator in _operators_in(program)}
+    functions = {operator.name: describe(operator) for operator in _operators_in(program)}
     text = json.dumps({"version": _VERSION, "functions": functions})
     extra = {**(options.pop("extra_files", None) or {}), _MEMBER: text}
     torch.export.save(program, file, extra_files=extra, **options)
@@ -80,8 +77,8 @@ def load(
     Raises
     ------
     MissingFunctionError
-        If a library or a function is missing, or a signature has changed since the program was
-        saved; the message lists all such functions.
+        If a library or a function is missing, or the content of a library or a signature has
+        changed since the program was saved; the message lists all such functions.
 
     Notes
     -----
@@ -102,22 +99,6 @@ def _operators_in(program: Any) -> Iterator[Operator]:
                 operator = operator_named(node.target.name())
                 if operator is not None:
                     yield operator
-
-
-def _described(operator: Operator) -> dict[str, Any]:
-    """Return the JSON object of an operator, from which `_restore` creates the operator again."""
-    locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
-    if locator is None or not (locator.library or locator.is_global or is_registered):
-        raise TypeError(
-            f"the program calls {operator.name}, whose function exists only in this process; use a "
-            "function of a library, or register it under a global name"
-        )
-    return {
-        "library": locator.library,
-        "function": locator.name,
-        "signature": str(operator.signature),
-        "is_registered": is_registered,
-    }
 
 
 # ---- loading programs ----------------------------------------------------------------------------
@@ -151,34 +132,10 @@ def _restore_operators(
     problems = []
     for name, description in functions.items():
         try:
-            _restore(name, description, libraries)
+            restore(name, description, libraries)
         except (AttributeError, OSError, RuntimeError, TypeError, ValueError, KeyError) as error:
-            problems.append(f"{name}, {_function_label(description)}: {error}")
+            problems.append(f"{name}, {function_label(description)}: {error}")
     if problems:
         raise MissingFunctionError(
-            "\n  ".join([f"{file} calls functions that could not be found:", *problems])
+            "\n  ".join([f"{file} calls functions that cannot be used:", *problems])
         )
-
-
-def _function_label(description: Mapping[str, Any]) -> str:
-    function, library = description.get("function"), description.get("library")
-    return f"function '{function}' of {library}" if library else f"global function '{function}'"
-
-
-def _restore(
-    name: str, description: Mapping[str, Any], libraries: Mapping[str, str | os.PathLike[str]]
-) -> None:
-    if operator_named(name) is not None:
-        return
-    if description["is_registered"]:
-        raise RuntimeError(
-            "expected an operator that tvm_ffi.interop.torch.register has created in this "
-            "process; import the module that calls register, then load the program"
-        )
-    path = description["library"]
-    if path:
-        library = libraries.get(path) or libraries.get(PurePath(path).name) or path
-        function = load_module(library).get_function(description["function"], True)
-    else:
-        function = get_global_func(description["function"])
-    restore(name, function, Signature.parse(description["signature"]))

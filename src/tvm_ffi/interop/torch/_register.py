@@ -15,11 +15,12 @@ from ..._binding.call import Function
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, pass_by_position
 from ._dispatcher_kernels import kernel_of, register_version_kernel
-from ._fake import fake_kernel_of, unknown_result_reason
+from ._fake import checked_fake_kernel, fake_kernel_of, run_checks, unknown_result_reason
 from ._locator import locate
+from ._native_kernels import plan_of
 from ._operators import Operator, UntraceableError, define, set_operator_of_function, undefine
 from ._schema import may_write, schema_text
-from ._transforms import Rules, add_transforms
+from ._transforms import Rules, add_derivative
 
 __all__ = ["register"]
 
@@ -107,7 +108,11 @@ def register(
     function_signature = _signature_of(function, signature)
     op_signature = _functional_signature(function_signature) if functional else function_signature
     _check_derivative(name, op_signature, backward or jvp)
-    fake_kernel = fake or _derived_fake(name, op_signature)
+    fake_kernel = (
+        _derived_fake(name, op_signature)
+        if fake is None
+        else checked_fake_kernel(op_signature, fake)
+    )
     operator = define(
         name,
         schema_text(op_signature, has_fake=fake is not None),
@@ -116,10 +121,12 @@ def register(
         locate(function),
         kernel=_functional_kernel(function, function_signature, fake_kernel)
         if functional
-        else None,
+        else _checked_kernel(function, function_signature),
         fake=fake_kernel,
         devices=tuple(devices),
         has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
+        # The user's fake kernel allocates the results of a functional operator.
+        plan=None if functional and fake else plan_of(function_signature, op_signature),
     )
     rules = Rules(backward or _no_derivative(name), setup_context, jvp, vmap)
     try:
@@ -203,6 +210,17 @@ def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
     return fake_kernel_of(signature)
 
 
+def _checked_kernel(function: Function, signature: Signature) -> Callable[..., Any]:
+    """Return a kernel that checks arguments, since `signature` may not be the function's own."""
+    call = kernel_of(function, signature)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        run_checks(signature, bind_positions(signature, args, kwargs))
+        return call(*args, **kwargs)
+
+    return kernel
+
+
 # ---- functional operators ------------------------------------------------------------------------
 
 
@@ -250,7 +268,9 @@ def _functional_kernel(
         for parameter in written:
             if parameter.direction == "inout":
                 outputs[parameter.name].copy_(arguments[parameter.name])
-        function_args, function_kwargs = pass_by_position(signature, {**arguments, **outputs})
+        arguments.update(outputs)
+        run_checks(signature, arguments)  # `fake` may be the user's.
+        function_args, function_kwargs = pass_by_position(signature, arguments)
         results = call(*function_args, **function_kwargs)
         returned = results if isinstance(results, tuple) else () if results is None else (results,)
         all_results = (*outputs.values(), *returned)
@@ -264,13 +284,10 @@ def _functional_kernel(
 
 def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:
     name, library = operator.name, operator.library
-    if not any(map(may_write, operator.signature.parameters)):
-        torch.library.register_autograd(
-            name, rules.backward, setup_context=rules.setup_context, lib=library
-        )
-        add_transforms(operator, rules)
-    else:
+    if any(map(may_write, operator.signature.parameters)):
         register_version_kernel(operator)
+    else:
+        add_derivative(operator, rules)
     if rules.vmap is not None:
         torch.library.register_vmap(name, rules.vmap, lib=library)
     for device, dtype in autocast.items():

@@ -15,9 +15,10 @@ from typing import Any, Callable
 
 import torch
 
+from ._native_kernels import by_position
 from ._operators import Operator
 
-__all__ = ["Rules", "add_transforms"]
+__all__ = ["Rules", "add_derivative"]
 
 # torch's dispatch key for kernels that run inside transforms only, before all other kernels.
 _TRANSFORMS = "FuncTorchDynamicLayerFrontMode"
@@ -39,8 +40,29 @@ class Rules:
     vmap: Rule | None = None
 
 
-def add_transforms(operator: Operator, rules: Rules) -> None:
-    """Register a kernel for calls inside transforms; the operator must not write its arguments."""
+def _eager_apply(call: _Call) -> Callable[..., Any]:
+    """Return the function that calls the operator and records its derivative, without transforms.
+
+    `torch.autograd.Function.apply` inspects the parameters of a `Function` with `setup_context` in
+    each call, which costs more than the rest of the call.
+    """
+
+    def forward(ctx: Any, *values: Any) -> Any:
+        output = call.forward(*values)
+        call.setup_context(ctx, values, output)
+        return output
+
+    function: Any = type(
+        f"{call.short_name}_derivative",
+        (torch.autograd.Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(call.backward)},
+    )
+    apply: Callable[..., Any] = super(torch.autograd.Function, function).apply
+    return apply
+
+
+def add_derivative(operator: Operator, rules: Rules) -> None:
+    """Register kernels for derivatives and transforms of an operator that writes no argument."""
     call = _Call(operator, rules)
     function: Any = type(
         f"{operator.short_name}_in_transforms",
@@ -59,6 +81,21 @@ def add_transforms(operator: Operator, rules: Rules) -> None:
         return function.apply(*call.filled(args, kwargs))
 
     operator.library.impl(operator.overload, transformed, _TRANSFORMS)
+    below = by_position(operator.overload, operator.signature)
+
+    apply = _eager_apply(call)
+
+    def derived(*values: Any) -> Any:
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*values):
+            is_transformed = torch._C._are_functorch_transforms_active()
+            return function.apply(*values) if is_transformed else apply(*values)
+        with torch._C._AutoDispatchBelowAutograd():
+            return below(*values)
+
+    if not operator.add_kernels(derived):
+        torch.library.register_autograd(
+            operator.name, rules.backward, setup_context=rules.setup_context, lib=operator.library
+        )
 
 
 class _Call:
@@ -66,7 +103,7 @@ class _Call:
 
     def __init__(self, operator: Operator, rules: Rules) -> None:
         self._operator, self._rules = operator.overload, rules
-        self._name = operator.name
+        self._name, self.short_name = operator.name, operator.short_name
         schema = operator.overload._schema
         self._parameters = schema.arguments
         self._num_positional = sum(not argument.kwarg_only for argument in schema.arguments)

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python module tvm_ffi.interop.torch._native, which registers kernels in C++.
+#include <memory>
+#include <string>
+
+#include "dispatcher_kernels.h"
+
+namespace tvm_ffi_torch {
+namespace {
+
+const char kCapsuleName[] = "tvm_ffi.interop.torch.kernels";
+
+// The registrations of one operator.
+struct Registration {
+  Operator op;
+  int slot = -1;
+  std::vector<void*> libraries;
+
+  ~Registration() {
+    for (void* library : libraries) torch_api.aoti_torch_delete_library_object(library);
+    if (slot >= 0) ReturnKernels(slot);
+    if (op.function != nullptr) TVMFFIObjectDecRef(op.function);
+    Py_XDECREF(op.kernel);
+    Py_XDECREF(op.autograd);
+    Py_XDECREF(op.on_write);
+  }
+};
+
+void DestroyCapsule(PyObject* capsule) {
+  delete static_cast<Registration*>(PyCapsule_GetPointer(capsule, kCapsuleName));
+}
+
+// load(tensor_offset, key_set_offset, plain_keys, transform_keys, raise_from_native)
+PyObject* Load(PyObject*, PyObject* args) {
+  unsigned long long tensor_offset = 0, key_set_offset = 0, plain_keys = 0;
+  PyObject *keys = nullptr, *capsule = nullptr;
+  if (!PyArg_ParseTuple(args, "KKKO!O", &tensor_offset, &key_set_offset, &plain_keys, &PyTuple_Type,
+                        &keys, &capsule)) {
+    return nullptr;
+  }
+  void* const raise = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
+  if (raise == nullptr) return nullptr;
+  if (const char* const missing = LoadTorchApi()) {
+    return PyErr_Format(PyExc_ImportError, "this torch has no function %s", missing);
+  }
+  layout = Layout{tensor_offset, key_set_offset, plain_keys, {}};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
+    layout.transform_keys.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(keys, i))));
+  }
+  if (PyErr_Occurred()) return nullptr;
+  raise_from_native = reinterpret_cast<int (*)(int)>(raise);
+  Py_RETURN_NONE;
+}
+
+bool ParseExtents(PyObject* shape, Parameter* out) {
+  out->has_shape = shape != Py_None;
+  for (Py_ssize_t i = 0; out->has_shape && i < PyTuple_GET_SIZE(shape); ++i) {
+    int kind = 0;
+    long long value = 0;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(shape, i), "iL", &kind, &value)) return false;
+    out->shape.push_back({static_cast<Extent::Kind>(kind), value});
+  }
+  return true;
+}
+
+bool ParseDtypes(PyObject* dtypes, Parameter* out) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dtypes); ++i) {
+    int torch = 0, code = 0, bits = 0, lanes = 0;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(dtypes, i), "iiii", &torch, &code, &bits, &lanes)) {
+      return false;
+    }
+    out->dtypes.push_back(
+        {torch,
+         {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)}});
+  }
+  return true;
+}
+
+// (kind, argument, is_optional, is_compact, is_result, name, least, most, device_type, dtype_name,
+//  dtypes, shape or None)
+bool ParseParameter(PyObject* tuple, Parameter* out) {
+  int kind = 0, is_optional = 0, is_compact = 0, is_result = 0;
+  long long least = 0, most = 0;
+  PyObject *dtypes = nullptr, *shape = nullptr;
+  if (!PyArg_ParseTuple(tuple, "iipppiLLiiO!O", &kind, &out->argument, &is_optional, &is_compact,
+                        &is_result, &out->name, &least, &most, &out->device_type, &out->dtype_name,
+                        &PyTuple_Type, &dtypes, &shape)) {
+    return false;
+  }
+  out->kind = static_cast<Kind>(kind);
+  out->is_optional = is_optional != 0;
+  out->is_compact = is_compact != 0;
+  out->is_result = is_result != 0;
+  out->least = least;
+  out->most = most;
+  return ParseDtypes(dtypes, out) && ParseExtents(shape, out);
+}
+
+bool ParseOperator(PyObject* parameters, PyObject* arguments, Operator* op) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parameters); ++i) {
+    op->parameters.emplace_back();
+    if (!ParseParameter(PyTuple_GET_ITEM(parameters, i), &op->parameters.back())) return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    int kind = 0, is_optional = 0, is_written = 0;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, i), "ipp", &kind, &is_optional,
+                          &is_written)) {
+      return false;
+    }
+    op->arguments.push_back({static_cast<Kind>(kind), is_optional != 0, is_written != 0});
+  }
+  return true;
+}
+
+bool RegisterAt(Registration* registration, const char* space, const char* name, const char* key,
+                DispatcherKernel kernel) {
+  void* library = nullptr;
+  if (torch_api.aoti_torch_library_init_impl(space, key, "tvm_ffi", 1, &library) != 0) {
+    PyErr_Format(PyExc_RuntimeError, "torch has no dispatch key %s", key);
+    return false;
+  }
+  registration->libraries.push_back(library);
+  if (torch_api.aoti_torch_library_impl(library, name, kernel) != 0) {
+    PyErr_Format(PyExc_RuntimeError, "torch rejected a kernel of %s::%s at %s", space, name, key);
+    return false;
+  }
+  return true;
+}
+
+PyObject* NewReferenceUnlessNone(PyObject* value) {
+  if (value == Py_None) return nullptr;
+  Py_INCREF(value);
+  return value;
+}
+
+// register(namespace, name, keys, autograd_key, function, exchange_api, parameters, arguments,
+//          kernel, autograd, on_write) -> capsule that owns the kernels, or None if none are left
+PyObject* Register(PyObject*, PyObject* args) {
+  const char *space = nullptr, *name = nullptr, *autograd_key = nullptr;
+  unsigned long long function = 0;
+  PyObject *keys = nullptr, *exchange = nullptr, *parameters = nullptr, *arguments = nullptr;
+  PyObject *kernel = nullptr, *autograd = nullptr, *on_write = nullptr;
+  if (!PyArg_ParseTuple(args, "ssO!sKOO!O!OOO", &space, &name, &PyTuple_Type, &keys, &autograd_key,
+                        &function, &exchange, &PyTuple_Type, &parameters, &PyTuple_Type, &arguments,
+                        &kernel, &autograd, &on_write)) {
+    return nullptr;
+  }
+  const auto* const api =
+      static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(exchange, "dlpack_exchange_api"));
+  if (api == nullptr) return nullptr;
+  std::unique_ptr<Registration> owner(new Registration);
+  Operator& op = owner->op;
+  if (!ParseOperator(parameters, arguments, &op)) return nullptr;
+  op.name = std::string(space) + "::" + name;
+  op.allocator = api->managed_tensor_allocator;
+  op.function = reinterpret_cast<TVMFFIObjectHandle>(function);
+  TVMFFIObjectIncRef(op.function);
+  op.kernel = NewReferenceUnlessNone(kernel);
+  op.autograd = NewReferenceUnlessNone(autograd);
+  op.on_write = NewReferenceUnlessNone(on_write);
+  DispatcherKernel backend_kernel = nullptr, autograd_kernel = nullptr;
+  if (!TakeKernels(&op, &owner->slot, &backend_kernel, &autograd_kernel)) Py_RETURN_NONE;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
+    const char* const key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keys, i));
+    if (key == nullptr || !RegisterAt(owner.get(), space, name, key, backend_kernel))
+      return nullptr;
+  }
+  if (op.autograd != nullptr &&
+      !RegisterAt(owner.get(), space, name, autograd_key, autograd_kernel)) {
+    return nullptr;
+  }
+  PyObject* const capsule = PyCapsule_New(owner.get(), kCapsuleName, DestroyCapsule);
+  if (capsule != nullptr) owner.release();
+  return capsule;
+}
+
+PyMethodDef kMethods[] = {
+    {"load", Load, METH_VARARGS, "Find torch's functions; raise ImportError if one is missing."},
+    {"register", Register, METH_VARARGS, "Register kernels of an operator."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "_native", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace tvm_ffi_torch
+
+PyMODINIT_FUNC PyInit__native() {
+  PyObject* const module = PyModule_Create(&tvm_ffi_torch::kModule);
+#ifdef Py_GIL_DISABLED
+  if (module != nullptr) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+  return module;
+}

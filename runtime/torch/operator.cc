@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator.h"
+
+#include <cstring>
+#include <memory>
+
+namespace tvm_ffi_torch {
+
+Layout layout;
+
+namespace {
+
+StackValue ValueOf(bool is_optional, StackValue value) {
+  return is_optional ? *reinterpret_cast<StackValue*>(value) : value;
+}
+
+bool IsNone(bool is_optional, StackValue value) { return is_optional && value == 0; }
+
+// A torch tensor as a DLPack tensor.
+struct Export {
+  DLManagedTensorVersioned managed;
+  TensorHandle tensor;  // owned; null until the export owns it
+
+  static void Delete(DLManagedTensorVersioned* self) {
+    Export* const owner = static_cast<Export*>(self->manager_ctx);
+    if (owner->tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(owner->tensor);
+    delete owner;
+  }
+};
+
+// One call.  The destructor releases all that the call owns.
+class Call {
+ public:
+  explicit Call(const Operator& op) : op_(op) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    for (int i = 0; i < num_results_; ++i) {
+      torch_api.aoti_torch_delete_tensor_object(results_[i]);
+    }
+    for (int i = 0; i < num_args_; ++i) {
+      if (args_[i].type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(args_[i].v_obj);
+    }
+  }
+
+  // Read and check the arguments, and allocate the results.
+  bool Prepare(const StackValue* stack) {
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      const Parameter& parameter = op_.parameters[i];
+      if (parameter.argument >= 0 && !Read(parameter, stack[parameter.argument], i)) return false;
+    }
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      if (op_.parameters[i].is_result && !Allocate(op_.parameters[i], i)) return false;
+    }
+    return ExportTensors();
+  }
+
+  int Run() {
+    TVMFFIHostScope scope = {};
+    scope.struct_size = sizeof(scope);
+    scope.allocator = op_.allocator;
+    if (device_.device_type == kDLCUDA) {
+      scope.device = device_;
+      torch_api.aoti_torch_get_current_cuda_stream(device_.device_id, &scope.stream);
+    }
+    TVMFFIAny result = {};
+    TVMFFIObjectHandle error = nullptr;
+    int code = TVMFFIHostCall(&scope, op_.function, args_,
+                              static_cast<int32_t>(op_.parameters.size()), &result, &error);
+    if (code == 0 && result.type_index != kTVMFFINone) {
+      const std::string message = "expected the function of " + op_.name +
+                                  " to return None, as its signature says, got a value";
+      TVMFFIErrorSetRaisedFromCStr("RuntimeError", message.c_str());
+      code = -1;
+    }
+    if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+    if (error != nullptr) {
+      TVMFFIErrorSetRaised(error);
+      TVMFFIObjectDecRef(error);
+    }
+    return code;
+  }
+
+  void MoveResults(StackValue* stack) {
+    for (int i = 0; i < num_results_; ++i) stack[i] = reinterpret_cast<StackValue>(results_[i]);
+    num_results_ = 0;
+  }
+
+ private:
+  bool Read(const Parameter& parameter, StackValue value, size_t index) {
+    TVMFFIAny& arg = args_[index];
+    arg = TVMFFIAny{};
+    if (IsNone(parameter.is_optional, value)) return true;
+    value = ValueOf(parameter.is_optional, value);
+    switch (parameter.kind) {
+      case Kind::kTensor:
+        return ReadTensor(parameter, reinterpret_cast<TensorHandle>(value), index);
+      case Kind::kInt:
+        arg.type_index = kTVMFFIInt;
+        arg.v_int64 = static_cast<int64_t>(value);
+        return arg.v_int64 >= parameter.least && arg.v_int64 <= parameter.most &&
+               (parameter.name < 0 || BindName(parameter.name, arg.v_int64));
+      case Kind::kFloat:
+        arg.type_index = kTVMFFIFloat;
+        std::memcpy(&arg.v_float64, &value, sizeof(double));
+        return true;
+      case Kind::kBool:
+        arg.type_index = kTVMFFIBool;
+        arg.v_int64 = (value & 0xff) != 0;
+        return true;
+    }
+    return false;
+  }
+
+  bool ReadTensor(const Parameter& parameter, TensorHandle tensor, size_t index) {
+    DLTensor& view = views_[index];
+    int64_t ndim = 0;
+    if (!IsPlain(tensor) || torch_api.aoti_torch_get_dim(tensor, &ndim) != 0 ||
+        torch_api.aoti_torch_get_sizes(tensor, &view.shape) != 0 ||
+        torch_api.aoti_torch_get_strides(tensor, &view.strides) != 0 ||
+        torch_api.aoti_torch_get_data_ptr(tensor, &view.data) != 0) {
+      return false;
+    }
+    view.ndim = static_cast<int32_t>(ndim);
+    view.byte_offset = 0;
+    handles_[index] = tensor;
+    return CheckDevice(parameter, tensor, &view) && CheckDtype(parameter, tensor, &view) &&
+           CheckShape(parameter, view) && (!parameter.is_compact || IsCompact(view));
+  }
+
+  bool CheckDevice(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
+    int32_t type = 0, index = 0;
+    if (torch_api.aoti_torch_get_device_type(tensor, &type) != 0 ||
+        torch_api.aoti_torch_get_device_index(tensor, &index) != 0 ||
+        (parameter.device_type >= 0 && parameter.device_type != type)) {
+      return false;
+    }
+    if (type == torch_api.aoti_torch_device_type_cpu()) {
+      view->device = {kDLCPU, 0};
+    } else if (type == torch_api.aoti_torch_device_type_cuda() &&
+               torch_api.aoti_torch_get_current_cuda_stream != nullptr) {
+      view->device = {kDLCUDA, index};
+    } else {
+      return false;
+    }
+    // As in calls from Python, the first tensor in device memory determines the stream.
+    if (device_.device_type != kDLCUDA) {
+      device_ = view->device;
+      torch_device_type_ = type;
+      torch_device_index_ = index;
+    }
+    return true;
+  }
+
+  bool CheckDtype(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
+    int32_t dtype = 0;
+    if (torch_api.aoti_torch_get_dtype(tensor, &dtype) != 0) return false;
+    if (parameter.dtype_name >= 0) {
+      int32_t& bound = dtypes_[parameter.dtype_name];
+      if (bound != 0 && bound != dtype + 1) return false;
+      bound = dtype + 1;
+    }
+    for (const TensorDtype& candidate : parameter.dtypes) {
+      if (candidate.torch == dtype) {
+        view->dtype = candidate.dlpack;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool CheckShape(const Parameter& parameter, const DLTensor& view) {
+    if (!parameter.has_shape) return true;
+    if (static_cast<size_t>(view.ndim) != parameter.shape.size()) return false;
+    for (int32_t axis = 0; axis < view.ndim; ++axis) {
+      const Extent& extent = parameter.shape[axis];
+      if (extent.kind == Extent::kConstant && extent.value != view.shape[axis]) return false;
+      if (extent.kind == Extent::kName &&
+          !BindName(static_cast<int>(extent.value), view.shape[axis])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool BindName(int name, int64_t value) {
+    if ((bound_names_ >> name & 1) != 0) return names_[name] == value;
+    bound_names_ |= uint64_t{1} << name;
+    names_[name] = value;
+    return true;
+  }
+
+  static bool IsCompact(const DLTensor& view) {
+    int64_t expected = 1;
+    bool is_compact = true;
+    for (int32_t axis = view.ndim - 1; axis >= 0; --axis) {
+      if (view.shape[axis] == 0) return true;
+      if (view.shape[axis] != 1 && view.strides[axis] != expected) is_compact = false;
+      expected *= view.shape[axis];
+    }
+    return is_compact;
+  }
+
+  // Allocate a result, and copy the argument if the function also reads it.
+  bool Allocate(const Parameter& parameter, size_t index) {
+    int64_t shape[kMaxNdim], strides[kMaxNdim];
+    DLTensor& view = views_[index];
+    const bool is_copy = parameter.argument >= 0;
+    const int32_t ndim = is_copy ? view.ndim : static_cast<int32_t>(parameter.shape.size());
+    if (ndim > kMaxNdim) return false;
+    for (int32_t axis = 0; axis < ndim; ++axis) {
+      const Extent* const extent = is_copy ? nullptr : &parameter.shape[axis];
+      if (is_copy) {
+        shape[axis] = view.shape[axis];
+      } else if (extent->kind == Extent::kConstant) {
+        shape[axis] = extent->value;
+      } else if (extent->kind == Extent::kName && (bound_names_ >> extent->value & 1) != 0) {
+        shape[axis] = names_[extent->value];
+      } else {
+        return false;
+      }
+      if (shape[axis] < 0) return false;
+    }
+    int64_t stride = 1;
+    for (int32_t axis = ndim - 1; axis >= 0; --axis) {
+      strides[axis] = stride;
+      stride *= shape[axis] > 1 ? shape[axis] : 1;
+    }
+    TensorDtype dtype = {};
+    TensorHandle tensor = nullptr;
+    if (!ResultDtype(parameter, view, is_copy, &dtype) || torch_device_type_ < 0 ||
+        torch_api.aoti_torch_empty_strided(ndim, shape, strides, dtype.torch, torch_device_type_,
+                                           torch_device_index_, &tensor) != 0) {
+      return false;
+    }
+    results_[num_results_++] = tensor;
+    if (is_copy && torch_api.aoti_torch_copy_(tensor, handles_[index], 0) != 0) return false;
+    view = DLTensor{};
+    view.ndim = ndim;
+    view.dtype = dtype.dlpack;
+    view.device = device_;
+    results_of_[index] = tensor;
+    return torch_api.aoti_torch_get_sizes(tensor, &view.shape) == 0 &&
+           torch_api.aoti_torch_get_strides(tensor, &view.strides) == 0 &&
+           torch_api.aoti_torch_get_data_ptr(tensor, &view.data) == 0;
+  }
+
+  bool ResultDtype(const Parameter& parameter, const DLTensor& view, bool is_copy,
+                   TensorDtype* out) const {
+    for (const TensorDtype& candidate : parameter.dtypes) {
+      const bool is_match =
+          is_copy ? std::memcmp(&candidate.dlpack, &view.dtype, sizeof(DLDataType)) == 0
+          : parameter.dtype_name >= 0 ? dtypes_[parameter.dtype_name] == candidate.torch + 1
+                                      : parameter.dtypes.size() == 1;
+      if (is_match) {
+        *out = candidate;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Make a Tensor for each torch tensor, so that the function may keep it.  The tensors of
+  // arguments move from the stack to the exports.
+  bool ExportTensors() {
+    Export* exports[kMaxParameters];
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      num_args_ = static_cast<int>(i) + 1;
+      const Parameter& parameter = op_.parameters[i];
+      if (parameter.argument < 0) args_[i] = TVMFFIAny{};
+      TensorHandle source = parameter.is_result ? results_of_[i] : handles_[i];
+      if (source == nullptr) continue;
+      std::unique_ptr<Export> owner(new Export);
+      owner->tensor = nullptr;
+      owner->managed.flags = 0;
+      owner->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+      owner->managed.manager_ctx = owner.get();
+      owner->managed.deleter = Export::Delete;
+      owner->managed.dl_tensor = views_[i];
+      TVMFFIObjectHandle tensor = nullptr;
+      if (TVMFFITensorFromDLPackVersioned(&owner->managed, 0, 0, &tensor) != 0) {
+        TVMFFIObjectHandle error = nullptr;
+        TVMFFIErrorMoveFromRaised(&error);
+        if (error != nullptr) TVMFFIObjectDecRef(error);
+        return false;
+      }
+      exports[i] = owner.release();
+      args_[i].type_index = kTVMFFITensor;
+      args_[i].v_obj = static_cast<TVMFFIObject*>(tensor);
+      // The function may keep a result beyond the call, so the export has its own handle.
+      if (parameter.is_result &&
+          torch_api.aoti_torch_new_tensor_handle(source, &exports[i]->tensor) != 0) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      if (handles_[i] == nullptr) continue;
+      if (op_.parameters[i].is_result) {
+        torch_api.aoti_torch_delete_tensor_object(handles_[i]);  // copied into a result
+      } else {
+        exports[i]->tensor = handles_[i];
+      }
+    }
+    return true;
+  }
+
+  const Operator& op_;
+  TVMFFIAny args_[kMaxParameters];
+  int num_args_ = 0;  // number of elements of args_ that may own an object
+  DLTensor views_[kMaxParameters];
+  TensorHandle handles_[kMaxParameters] = {};     // borrowed from the stack
+  TensorHandle results_of_[kMaxParameters] = {};  // borrowed from results_
+  TensorHandle results_[kMaxParameters];
+  int num_results_ = 0;
+  int64_t names_[kMaxNames];
+  uint64_t bound_names_ = 0;
+  int32_t dtypes_[kMaxNames] = {};  // torch's number of the dtype + 1; 0: not bound
+  DLDevice device_ = {};
+  int32_t torch_device_type_ = -1, torch_device_index_ = 0;
+};
+
+}  // namespace
+
+TensorHandle TensorOf(const Argument& argument, StackValue value) {
+  if (argument.kind != Kind::kTensor || IsNone(argument.is_optional, value)) return nullptr;
+  return reinterpret_cast<TensorHandle>(ValueOf(argument.is_optional, value));
+}
+
+bool IsPlain(TensorHandle tensor) {
+  const char* const impl = *static_cast<const char* const*>(tensor);
+  uint64_t keys = 0;
+  std::memcpy(&keys, impl + layout.key_set_offset, sizeof(keys));
+  return keys != 0 && (keys & ~layout.plain_keys) == 0;
+}
+
+bool CallDirectly(const Operator& op, StackValue* stack, int* code) {
+  Call call(op);
+  if (!call.Prepare(stack)) return false;
+  *code = call.Run();
+  for (size_t i = 0; i < op.arguments.size(); ++i) {
+    if (op.arguments[i].is_optional && stack[i] != 0) {
+      torch_api.torch_delete_stable_ivalue(reinterpret_cast<StackValue*>(stack[i]));
+    }
+  }
+  if (*code == 0) call.MoveResults(stack);
+  return true;
+}
+
+}  // namespace tvm_ffi_torch

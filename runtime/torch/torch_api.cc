@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch_api.h"
+
+#include <dlfcn.h>
+
+namespace tvm_ffi_torch {
+
+TorchApi torch_api;
+
+namespace {
+
+template <typename Function>
+bool Find(void* library, const char* name, Function* out) {
+  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  return *out != nullptr;
+}
+
+void* Loaded(const char* library) { return dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
+
+}  // namespace
+
+const char* LoadTorchApi() {
+  void* const cpu = Loaded("libtorch_cpu.so");
+  void* const core = Loaded("libc10.so");
+  void* const python = Loaded("libtorch_python.so");
+#define TVM_FFI_TORCH_FIND(name) \
+  if (!Find(cpu, #name, &torch_api.name)) return #name
+  TVM_FFI_TORCH_FIND(aoti_torch_library_init_impl);
+  TVM_FFI_TORCH_FIND(aoti_torch_library_impl);
+  TVM_FFI_TORCH_FIND(aoti_torch_delete_library_object);
+  TVM_FFI_TORCH_FIND(aoti_torch_new_tensor_handle);
+  TVM_FFI_TORCH_FIND(aoti_torch_delete_tensor_object);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_data_ptr);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_dim);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_sizes);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_strides);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_dtype);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_device_type);
+  TVM_FFI_TORCH_FIND(aoti_torch_get_device_index);
+  TVM_FFI_TORCH_FIND(aoti_torch_is_contiguous);
+  TVM_FFI_TORCH_FIND(aoti_torch_empty_strided);
+  TVM_FFI_TORCH_FIND(aoti_torch_copy_);
+  TVM_FFI_TORCH_FIND(aoti_torch_grad_mode_is_enabled);
+  TVM_FFI_TORCH_FIND(aoti_torch_device_type_cpu);
+  TVM_FFI_TORCH_FIND(aoti_torch_device_type_cuda);
+  TVM_FFI_TORCH_FIND(torch_delete_stable_ivalue);
+#undef TVM_FFI_TORCH_FIND
+  Find(Loaded("libtorch_cuda.so"), "aoti_torch_get_current_cuda_stream",
+       &torch_api.aoti_torch_get_current_cuda_stream);
+  if (!Find(core, "_ZNK3c1010TensorImpl13requires_gradEv", &torch_api.requires_grad)) {
+    return "c10::TensorImpl::requires_grad";
+  }
+  if (!Find(core, "_ZN3c104impl21dispatch_mode_enabledEv", &torch_api.is_mode_enabled)) {
+    return "c10::impl::dispatch_mode_enabled";
+  }
+  if (!Find(core, "_ZN3c104impl28tls_is_dispatch_key_includedENS_11DispatchKeyE",
+            &torch_api.is_key_included)) {
+    return "c10::impl::tls_is_dispatch_key_included";
+  }
+  if (!Find(python, "_Z16THPVariable_WrapRKN2at10TensorBaseE", &torch_api.wrap)) {
+    return "THPVariable_Wrap";
+  }
+  return nullptr;
+}
+
+}  // namespace tvm_ffi_torch

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of torch operators in C++: the cases in which they call Python, errors, threads."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import sys
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
+
+X = torch.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.fixture(scope="module")
+def scaled(interop, functions):
+    return interop.register(
+        functions.scaled,
+        "test_kernels::scaled",
+        functional=True,
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", inputs[1]),
+        backward=lambda ctx, grad: (grad * ctx.factor, None),
+    )
+
+
+def calls_python(call):
+    """Return True if a call runs Python functions of the adapter."""
+    files = []
+    sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename))
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return any("interop/torch" in file for file in files)
+
+
+def test_call_runs_no_python(interop, functions, scaled):
+    """The kernel in C++ is used at all: the Python kernel would return the same values."""
+    y = torch.zeros(3)
+    total = torch.zeros(3)
+    added = interop.register(functions.added, "test_kernels::added")
+    assert not calls_python(lambda: scaled(X, 3.0))
+    traced = interop.operator_of(functions.scaled)
+    assert not calls_python(lambda: traced(X, y, 3.0))
+    assert not calls_python(lambda: added(X, total))
+    doubled = interop.operator_of(functions.doubled)
+    assert calls_python(lambda: doubled(X))
+    assert (y.tolist(), total.tolist()) == ([3.0, 6.0, 9.0], [1.0, 2.0, 3.0])
+
+
+def test_optional_arguments_and_keywords(interop, functions):
+    operator = interop.operator_of(functions.chosen)
+    y = torch.zeros(2)
+    operator(y)
+    assert y.tolist() == [-1.0, 70.0]
+    operator(y, X, 2.5, number=8, flag=True)
+    assert y.tolist() == [1.0, 2581.0]
+    assert not calls_python(lambda: operator(y, X, None, 9))
+    assert y.tolist() == [1.0, 90.0]
+
+
+def test_dtype_variables_and_integers_are_checked(interop, functions):
+    operator = interop.register(functions.transposed, "test_kernels::transposed", functional=True)
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    assert torch.equal(operator(x, 2), x.T)
+    with pytest.raises(ValueError, match=r"argument 'n': must be n = 2, got 3"):
+        operator(x, 3)
+    with pytest.raises(ValueError, match="'x': expected dtype float32 or int32, got float64"):
+        operator(x.double(), 2)
+
+
+def test_errors_keep_their_class(interop, functions):
+    failing = interop.register(functions.failing, "test_kernels::failing", functional=True)
+    for x in (X, X.clone().requires_grad_()):
+        with pytest.raises(ValueError, match="^no luck today$"):
+            failing(x)
+
+
+def test_failed_calls_release_their_arguments(interop, functions):
+    operator = interop.operator_of(functions.failing)
+    x, y = X.clone(), X.clone()
+    released = [weakref.ref(x), weakref.ref(y)]
+    storage = x.untyped_storage()._cdata
+    assert storage
+    with pytest.raises(ValueError, match="no luck"):
+        operator(x, y)
+    del x, y
+    gc.collect()
+    assert [reference() for reference in released] == [None, None]
+
+
+def test_special_tensors(interop, functions):
+    """Views with lazy values, subclasses and sparse tensors are not read as dense memory."""
+    scaled = interop.register(functions.packed, "test_kernels::packed", functional=True)
+    imaginary = torch.view_as_complex(torch.stack([X, X], dim=1).contiguous()).conj().imag
+    assert imaginary.is_neg()
+    assert scaled(imaginary, 2.0).tolist() == [-2.0, -4.0, -6.0]
+    assert scaled(torch.nn.Parameter(X), 2.0).tolist() == [2.0, 4.0, 6.0]
+    assert scaled(torch._efficientzerotensor(3), 2.0).tolist() == [0.0, 0.0, 0.0]
+    assert scaled(torch.zeros(0)).tolist() == []
+    with pytest.raises(TypeError, match="sparse"):
+        scaled(X.to_sparse())
+    with torch.inference_mode():
+        assert scaled(torch.ones(3), 2.0).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_modes_see_the_operator(scaled):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x = X.clone().requires_grad_()
+    with Mode():
+        scaled(X, 3.0)
+        scaled(x, 3.0).sum().backward()
+    assert seen.count(scaled) == 2
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_second_derivative(scaled):
+    x = X.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad((scaled(x, 3.0) ** 2).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(gradient.sum(), x)
+    assert gradient.tolist() == [18.0, 36.0, 54.0]
+    assert second.tolist() == [18.0, 18.0, 18.0]
+
+
+def test_hessian_needs_a_forward_derivative(scaled):
+    def loss(x):
+        return (scaled(x, 3.0) ** 2).sum()
+
+    with pytest.raises(NotImplementedError, match="no forward derivative; pass jvp="):
+        torch.func.hessian(loss)(X)
+    assert torch.equal(torch.func.jacrev(torch.func.jacrev(loss))(X), 18 * torch.eye(3))
+
+
+def test_threads(scaled):
+    def run(number):
+        return [scaled(X, float(number)).tolist() for _ in range(200)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for number, results in enumerate(pool.map(run, range(8))):
+            assert results == [[number, 2 * number, 3 * number]] * 200
+
+
+def test_result_outlives_the_call_and_owns_its_memory(scaled):
+    results = [scaled(X, float(number)) for number in range(50)]
+    gc.collect()
+    assert [result[0].item() for result in results] == [float(number) for number in range(50)]
+    assert len({result.data_ptr() for result in results}) == 50
+
+
+def test_symbolic_integers_are_traced(interop, functions):
+    operator = interop.register(
+        functions.transposed,
+        "test_kernels::traced",
+        functional=True,
+        backward=lambda ctx, grad: (grad.T, None),
+    )
+
+    def program(x, n):
+        return operator(x, n).sum()
+
+    torch._dynamo.reset()
+    run = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)
+    for n in (2, 3):
+        x = torch.ones(n, 4, requires_grad=True)
+        run(x, n).backward()
+        assert torch.equal(x.grad, torch.ones(n, 4))
