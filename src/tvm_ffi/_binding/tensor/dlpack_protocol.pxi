@@ -18,6 +18,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
 )
+from tvm_ffi._binding.object cimport check
 from tvm_ffi._binding.values cimport address_of_stream
 
 # Properties of a class whose arrays have `__dlpack__`.  The packer of the class (converts arrays to
@@ -55,6 +56,11 @@ cdef int _check_eager_tensor(object array) except -1:
     return 0
 
 
+cdef bint _is_jax_array(object cls) except -1:
+    """Return True for the class of JAX arrays, whose module differs between versions."""
+    return cls.__name__ == "ArrayImpl" and cls.__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
 cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
     """Fill `exporter` for a class.  Known frameworks are identified by class name, not imported."""
     exporter.accepts_stream = hasattr(cls, "__dlpack_device__")
@@ -67,7 +73,7 @@ cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
             exporter.check = _check_eager_tensor
             exporter.accepts_stream = False  # `__dlpack__` of TensorFlow accepts no stream
             exporter.is_immutable = True
-        elif name == ("pyarrow.lib", "Array"):
+        elif name == ("pyarrow.lib", "Array") or _is_jax_array(base):
             exporter.is_immutable = True
     return 0
 
@@ -125,9 +131,26 @@ cdef int _pack_capsule(
     Consumes the capsule on success.
     """
     cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
-    if is_immutable or is_read_only_tensor(read_only_deleters(), tensor):
+    cdef bint is_read_only = is_read_only_tensor(read_only_deleters(), tensor)
+    if is_immutable and not is_read_only:
+        tensor = _read_only_tensor(tensor)
+    if is_immutable or is_read_only:
         state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
     return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+
+
+cdef abi.TVMFFIObjectHandle _read_only_tensor(abi.TVMFFIObjectHandle owned) except NULL:
+    """Return a new read-only tensor over the memory of a tensor.  Consumes `owned`."""
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    cdef abi.TVMFFIObjectHandle tensor = NULL
+    cdef int code = abi.TVMFFITensorToDLPackVersioned(owned, &managed)
+    abi.TVMFFIObjectDecRef(owned)
+    check(code)
+    managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
+        managed.deleter(managed)
+        check(-1)
+    return tensor
 
 
 cdef int _pack_exporter(
