@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -200,6 +202,62 @@ def test_exported_program_runs_in_another_process(tmp_path):
     missing, result = done.stdout.splitlines()
     assert "no global function is named 'tests.jax.repeated'" in missing
     assert result == "[3.0, 3.0, 3.0, 3.0]"
+
+
+CACHED = """
+    import sys
+    import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+    from jax._src import monitoring
+    from tvm_ffi.interop.jax import call_tvm_ffi
+    results = []
+    def count(event, **_):
+        if event.endswith(("/cache_hits", "/cache_misses")):
+            results.append(event.rpartition("_")[2])
+    x = jnp.ones(2)
+    functions = [tvm_ffi.load_module(path).scale for path in sys.argv[1:]]
+    monitoring.register_event_listener(count)
+    for function in functions:
+        print(jax.jit(lambda x: call_tvm_ffi(function, x))(x).tolist(), end=" ")
+    print(*results)
+"""
+
+
+def test_programs_with_functions_of_modules_hit_the_compilation_cache(tmp_path):
+    """Regression: the name of the function in the program was random in each process."""
+    library, copy, other = (tmp_path / f"{name}.so" for name in ("library", "copy", "other"))
+    for path, factor in ((library, 3), (other, 4)):
+        built = tvm_ffi.cpp.build_inline(
+            "scale",
+            cpp_sources="""
+                void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+                  for (int64_t i = 0; i < x.numel(); ++i) {
+                    static_cast<float*>(y.data_ptr())[i] =
+                        FACTOR * static_cast<const float*>(x.data_ptr())[i];
+                  }
+                }
+            """,
+            functions={"scale": "scale(x: float32[n], y: out float32[n])"},
+            extra_cflags=[f"-DFACTOR={factor}"],
+        )
+        shutil.copy(built, path)
+    shutil.copy(library, copy)
+    environment = {
+        **os.environ,
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+    def run(*libraries):
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(CACHED), *map(str, libraries)],
+            capture_output=True, text=True, timeout=120, check=True, env=environment,
+        ).stdout.strip()  # fmt: skip
+
+    assert run(library) == "[3.0, 3.0] misses"
+    assert run(copy) == "[3.0, 3.0] hits"
+    assert run(other) == "[4.0, 4.0] misses"
+    assert run(library, copy) == "[3.0, 3.0] [3.0, 3.0] hits misses"
 
 
 def test_programs_with_symbolic_shapes():
