@@ -130,9 +130,7 @@ def test_operands_and_constants_are_read_only_in_python_functions(handler):
         seen.append([(tensor.readonly, written(tensor)) for tensor in (x, y, values)])
 
     x = jnp.arange(3.0)
-    program = jax.jit(
-        lambda: call_tvm_ffi(write, x, out=struct((3,)), values=np.array([1, 2])) + x
-    )
+    program = jax.jit(lambda: call_tvm_ffi(write, x, out=struct((3,)), values=np.array([1, 2])) + x)
     assert [program().tolist() for _ in range(2)] == [[77, 78, 79]] * 2
     assert x.tolist() == [0, 1, 2]
     assert seen == [[(True, False), (False, True), (True, False)]] * 2

@@ -216,7 +216,7 @@ def _only_reads(dispatcher: Any, arguments: Sequence[Argument], result: Any) -> 
     ]
     try:
         dispatcher.compile(result(*read_only))
-    except Exception:  # noqa: BLE001  (Numba raises errors of any class)
+    except Exception:
         return False
     return not _ignores_read_only(dispatcher, set())
 
