@@ -49,8 +49,8 @@ FunctionObject* FunctionIn(Entry* entry) {
 // The scope of the innermost host call that runs on this thread, or null.
 thread_local const TVMFFIHostScope* innermost_scope = nullptr;
 
-// Sets the host's stream, allocator and read-only tensors.  The destructor restores the previous ones, also when the
-// thread is cancelled.
+// Sets the host's stream, allocator and read-only tensors.  The destructor restores the previous
+// ones, also when the thread is cancelled.
 class HostEnvironment {
  public:
   explicit HostEnvironment(const TVMFFIHostScope* scope) : scope_(scope) {

@@ -25,7 +25,7 @@ typedef struct Call {
   /* Tensors of the arguments that are not outputs, then of those that are outputs in reverse order,
    * then of the num_returned outputs.  The first num_read_only tensors must not be written. */
   DLTensor* tensors;
-  int64_t* strides;       /* the next free element of the array for the strides of `tensors` */
+  int64_t* strides; /* the next free element of the array for the strides of `tensors` */
   int64_t* strides_end;
 } Call;
 

@@ -103,13 +103,15 @@ def _digest_of(module: Module) -> str | None:
     if load is not load_module or changed_imports is not None:
         return None
     status = Path(path).stat()
-    return _digest_of_file(path, status.st_size, status.st_mtime_ns)
+    return _cached_digest(path, status.st_size, status.st_mtime_ns)
 
 
-@functools.lru_cache(maxsize=64)
 def _digest_of_file(path: str, size: int, mtime_ns: int) -> str:
     """Return a digest of a file; size and time distinguish versions of the file in the cache."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:_DIGITS]
+
+
+_cached_digest = functools.lru_cache(maxsize=64)(_digest_of_file)
 
 
 def display_name(function: Target) -> str:

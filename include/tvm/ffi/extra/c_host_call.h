@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* The stream, the allocator and the read-only tensors of a host framework.  They are in effect while
- * a function runs.
+/* The stream, the allocator and the read-only tensors of a host framework.  They are in effect
+ * while a function runs.
  *
  *   offset  bytes  field
  *   0       8      struct_size
@@ -37,8 +37,8 @@ typedef struct TVMFFIHostScope {
   DLDevice device;           /* the device of `stream`; if its device type is 0, no stream is set */
   TVMFFIStreamHandle stream; /* the current stream of the framework; may be NULL */
   DLPackManagedTensorAllocator allocator; /* allocates tensors; NULL: keep the allocator */
-  /* Array of the arguments of type DLTensor* whose memory the function must not write, borrowed until
-   * the call returns.  Python functions get them as read-only tensors. */
+  /* Array of the arguments of type DLTensor* whose memory the function must not write, borrowed
+   * until the call returns.  Python functions get them as read-only tensors. */
   const DLTensor* read_only;
   size_t num_read_only; /* length of `read_only`, at least 0 */
 } TVMFFIHostScope;
@@ -77,8 +77,8 @@ TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObject
  *
  * Tensors should be passed as DLTensor pointers (type index kTVMFFIDLTensorPtr) to structs on the
  * caller's stack: C and C++ functions take them as views, and Python functions get a tensor that
- * any library can read until the call returns, and write unless the scope lists it.  Functions that take owned tensors need a
- * Tensor, for which the host must define the owner of the memory.
+ * any library can read until the call returns, and write unless the scope lists it.  Functions that
+ * take owned tensors need a Tensor, for which the host must define the owner of the memory.
  *
  * scope      stream, allocator and read-only tensors to set; NULL: do not change the environment.
  * function   borrowed.

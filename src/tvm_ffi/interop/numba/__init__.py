@@ -132,12 +132,14 @@ def _compiled(function: Callable[..., Any], signature: Signature, options: Optio
     return native
 
 
-@lru_cache(maxsize=64)
+_compiled_once = lru_cache(maxsize=64)(_compiled)
+
+
 def compiled_again(
     function: Callable[..., Any], signature: Signature, options: Options
 ) -> Function:
     """Return the kernel of a pickle that contains a Python function; pickles contain this name."""
-    return _compiled(function, signature, options)
+    return _compiled_once(function, signature, options)
 
 
 def _reduce(
