@@ -18,7 +18,8 @@ function(tvm_ffi_add_binding_module folder)
   set(target binding_${folder})
   set(new ${PROJECT_BINARY_DIR}/binding/new)
   set(generated ${PROJECT_BINARY_DIR}/binding/${folder}.c)
-  file(GLOB sources CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/${folder}/*.py[xi])
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${TVM_FFI_BINDING_ROOT}/${folder}/*.py[xi] ${TVM_FFI_BINDING_ROOT}/${folder}/*.pxi)
   # Cython's dependency file omits `from package cimport module`, so every module depends on every
   # declaration; with copy_if_different, unchanged C code is not compiled again.
   # auto_pickle=False: with Cython's pickle support, a pickle could set fields to any value.

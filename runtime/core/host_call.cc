@@ -3,8 +3,11 @@
 // returned as status codes and text.
 #include <tvm/ffi/extra/c_host_call.h>
 
+#include <cstddef>
 #include <cstring>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "error.h"
 #include "function_table.h"
@@ -14,8 +17,9 @@ namespace {
 
 // The size in bytes of TVMFFIHostScope in the first version of the struct.  Hosts compiled with a
 // later version pass a larger struct_size.
-constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
-static_assert(kScopeSize == 32, "hosts are compiled with this layout");
+constexpr size_t kScopeSize = offsetof(TVMFFIHostScope, read_only);
+static_assert(kScopeSize == 32 && sizeof(TVMFFIHostScope) == 48,
+              "hosts are compiled with these layouts");
 
 using Entry = FunctionTable::Entry;
 
@@ -42,8 +46,11 @@ FunctionObject* FunctionIn(Entry* entry) {
   return function;
 }
 
-// Sets the host's stream and allocator.  The destructor restores the previous ones, also when the
-// thread is cancelled.
+// The scope of the innermost host call that runs on this thread, or null.
+thread_local const TVMFFIHostScope* innermost_scope = nullptr;
+
+// Sets the host's stream, allocator and read-only tensors.  The destructor restores the previous
+// ones, also when the thread is cancelled.
 class HostEnvironment {
  public:
   explicit HostEnvironment(const TVMFFIHostScope* scope) : scope_(scope) {
@@ -60,9 +67,11 @@ class HostEnvironment {
     if (scope->allocator != nullptr) {
       TVMFFIEnvSetDLPackManagedTensorAllocator(scope->allocator, 0, &previous_allocator_);
     }
+    previous_scope_ = std::exchange(innermost_scope, scope);
   }
   ~HostEnvironment() {
     if (scope_ == nullptr) return;
+    innermost_scope = previous_scope_;
     // Setting the previous stream cannot fail, because the constructor has already allocated the
     // table element for the stream of this device.
     if (sets_stream()) {
@@ -80,6 +89,7 @@ class HostEnvironment {
   bool sets_stream() const { return scope_->device.device_type != 0; }
 
   const TVMFFIHostScope* scope_;
+  const TVMFFIHostScope* previous_scope_ = nullptr;
   TVMFFIStreamHandle previous_stream_ = nullptr;
   DLPackManagedTensorAllocator previous_allocator_ = nullptr;
 };
@@ -171,6 +181,14 @@ int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TV
   if (code == 0) return 0;
   *error = TakeError(code);
   return -1;
+}
+
+int32_t TVMFFIHostIsReadOnly(const DLTensor* tensor) {
+  const TVMFFIHostScope* scope = innermost_scope;
+  if (scope == nullptr || scope->struct_size < sizeof(TVMFFIHostScope)) return 0;
+  std::less<const DLTensor*> is_before;
+  return !is_before(tensor, scope->read_only) &&
+         is_before(tensor, scope->read_only + scope->num_read_only);
 }
 
 size_t TVMFFIHostErrorText(TVMFFIObjectHandle error, char* buffer, size_t capacity) {

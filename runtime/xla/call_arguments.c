@@ -114,12 +114,19 @@ static int SetValue(Call* call, int32_t source, int64_t index, TVMFFIAny* out, D
   return source == kJSONGraph ? SetFromJSONGraph(call, index, out) : kBadProgram;
 }
 
-static int SetArgument(Call* call, int32_t code, TVMFFIAny* out, DLTensor* tensor) {
-  int32_t source = code & 15, index = code >> 4;
+/* Fill argument i, after the arguments before it. */
+static int SetArgument(Call* call, int32_t i, TVMFFIAny* out) {
+  int32_t source = call->arguments[i] & 15, index = call->arguments[i] >> 4;
+  int32_t num_outputs = i - call->num_read_only;
+  DLTensor* tensor;
+  if (source == kOutput) {
+    if (index < 64) call->named_outputs |= (uint64_t)1 << (index & 63);
+    tensor = call->tensors + (call->num_arguments - 1 - num_outputs);
+    return SetBuffer(call, &call->frame->rets, index, out, tensor);
+  }
+  tensor = call->tensors + call->num_read_only++;
   if (source == kOperand) return SetBuffer(call, &call->frame->args, index, out, tensor);
-  if (source != kOutput) return SetValue(call, source, index, out, tensor);
-  if (index < 64) call->named_outputs |= (uint64_t)1 << (index & 63);
-  return SetBuffer(call, &call->frame->rets, index, out, tensor);
+  return SetValue(call, source, index, out, tensor);
 }
 
 static void ReleaseValues(const TVMFFIAny* values, int32_t count) {
@@ -133,9 +140,10 @@ static int SetArguments(Call* call) {
   int code = 0;
   int32_t i;
   call->named_outputs = 0;
+  call->num_read_only = 0;
   for (i = 0; i < call->num_arguments && code == 0; ++i) {
     call->values[i] = none;
-    code = SetArgument(call, call->arguments[i], &call->values[i], &call->tensors[i]);
+    code = SetArgument(call, i, &call->values[i]);
   }
   if (code != 0) ReleaseValues(call->values, i);
   return code;

@@ -18,11 +18,14 @@ typedef struct Call {
   /* Source of each argument, from the attribute __arguments; length num_arguments. */
   const int32_t* arguments;
   int32_t num_arguments;
+  int32_t num_read_only;  /* number of arguments that are not outputs */
   int32_t num_returned;   /* number of outputs to which no argument refers */
   uint64_t named_outputs; /* bit i: an argument refers to output i; bits for the first 64 outputs */
   TVMFFIAny* values;      /* argument values, owned; length num_arguments */
-  DLTensor* tensors;      /* tensors of the arguments, then of the num_returned outputs */
-  int64_t* strides;       /* the next free element of the array for the strides of `tensors` */
+  /* Tensors of the arguments that are not outputs, then of those that are outputs in reverse order,
+   * then of the num_returned outputs.  The first num_read_only tensors must not be written. */
+  DLTensor* tensors;
+  int64_t* strides; /* the next free element of the array for the strides of `tensors` */
   int64_t* strides_end;
 } Call;
 

@@ -51,9 +51,9 @@ static XLA_FFI_Error* ConversionError(const Call* call, int code) {
                   "call_tvm_ffi: the attribute __arguments does not match the call");
 }
 
-/* Run the call that the frame describes.  scope: device, stream and allocator of the call; NULL for
- * a call on the CPU. */
-static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostScope* scope,
+/* Run the call that the frame describes.  scope: device, stream and allocator of the call; receives
+ * the read-only tensors. */
+static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, TVMFFIHostScope* scope,
                               DLDevice device) {
   const char* problem;
   XLA_FFI_Error* failed;
@@ -66,6 +66,8 @@ static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostSc
   if (problem != NULL) return NewError(frame->api, kInvalidArgument, problem);
   code = PrepareArguments(&call, &storage);
   if (code != 0) return ConversionError(&call, code);
+  scope->read_only = call.tensors;
+  scope->num_read_only = (size_t)call.num_read_only;
   failed = CallFunction(&call, scope);
   ReleaseArguments(&call, &storage);
   return failed;
@@ -108,6 +110,14 @@ static void AnswerMetadata(const XLA_FFI_CallFrame* frame, XLA_FFI_Metadata* met
   metadata->traits = traits;
 }
 
+/* Run a call on the CPU, without a stream and an allocator. */
+static XLA_FFI_Error* RunOnCpu(const XLA_FFI_CallFrame* frame) {
+  TVMFFIHostScope scope;
+  memset(&scope, 0, sizeof(scope));
+  scope.struct_size = sizeof(scope);
+  return RunCall(frame, &scope, TVMFFIDLDeviceFromIntPair(kDLCPU, 0));
+}
+
 /* Run a call on a device, with XLA's stream and allocator. */
 static XLA_FFI_Error* RunOnDevice(const XLA_FFI_CallFrame* frame, DLDeviceType device_type) {
   TVMFFIHostScope scope;
@@ -138,8 +148,7 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
   if (frame->api->api_version.major_version != XLA_FFI_KNOWN_MAJOR) {
     return NewError(frame->api, kUnimplemented, "call_tvm_ffi: unknown version of XLA's interface");
   }
-  if (device_type != kDLCPU) return RunOnDevice(frame, device_type);
-  return RunCall(frame, NULL, TVMFFIDLDeviceFromIntPair(kDLCPU, 0));
+  return device_type == kDLCPU ? RunOnCpu(frame) : RunOnDevice(frame, device_type);
 }
 
 /* ---- Handlers, one per platform ------------------------------------------------------------ */

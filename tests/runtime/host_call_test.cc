@@ -213,6 +213,53 @@ TEST_CASE("without a scope the environment is unchanged") {
   TVMFFIObjectDecRef(function);
 }
 
+// Records which of the tensors in `self` are read-only during the call, and of a nested host call.
+struct SeenTensors {
+  DLTensor tensors[3] = {};
+  std::string read_only, nested;
+  TVMFFIObjectHandle function = nullptr;
+};
+
+std::string ReadOnlyOf(const SeenTensors& seen) {
+  std::string text;
+  for (const DLTensor& tensor : seen.tensors) text += TVMFFIHostIsReadOnly(&tensor) ? '1' : '0';
+  return text;
+}
+
+int LookAtTensors(void* self, const TVMFFIAny*, int32_t num_args, TVMFFIAny*) {
+  auto* seen = static_cast<SeenTensors*>(self);
+  if (num_args == 1) {
+    seen->nested = ReadOnlyOf(*seen);
+    return 0;
+  }
+  TVMFFIHostScope inner{};
+  inner.struct_size = sizeof(inner);
+  TVMFFIAny arg = Int(1), result;
+  TVMFFIObjectHandle error = nullptr;
+  CHECK_EQ(TVMFFIHostCall(&inner, seen->function, &arg, 1, &result, &error), 0);
+  seen->read_only = ReadOnlyOf(*seen);
+  return 0;
+}
+
+TEST_CASE("tensors of the scope are read-only until the call returns") {
+  SeenTensors seen;
+  TVMFFIObjectHandle error = nullptr;
+  CHECK_EQ(TVMFFIFunctionCreate(&seen, &LookAtTensors, nullptr, &seen.function), 0);
+  TVMFFIHostScope scope{};
+  TVMFFIAny result;
+  scope.struct_size = sizeof(scope);
+  scope.read_only = seen.tensors;
+  scope.num_read_only = 2;
+  CHECK_EQ(TVMFFIHostCall(&scope, seen.function, nullptr, 0, &result, &error), 0);
+  CHECK_EQ(seen.read_only, "110");
+  CHECK_EQ(seen.nested, "000");
+  CHECK_EQ(ReadOnlyOf(seen), "000");
+  scope.struct_size = 32;  // a host that was compiled before the fields existed
+  CHECK_EQ(TVMFFIHostCall(&scope, seen.function, nullptr, 0, &result, &error), 0);
+  CHECK_EQ(seen.read_only, "000");
+  TVMFFIObjectDecRef(seen.function);
+}
+
 TEST_CASE("a failed call returns its error, even if the function has set none") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen);

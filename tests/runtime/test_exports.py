@@ -39,6 +39,7 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostErrorText",
     "TVMFFIHostFindFunction",
     "TVMFFIHostFindSlot",
+    "TVMFFIHostIsReadOnly",
     "TVMFFIHostMoveResults",
     "TVMFFIHostSlotFunction",
 }

@@ -2,26 +2,34 @@
 """Global names by which compiled programs of JAX and TensorFlow look functions up.
 
 A compiled program cannot hold a reference to a function object.  A function without a global name
-is therefore registered under a generated name for the life of the process.  Generated names have a
-random part, so a program that another process compiled never finds an unrelated function.
+is therefore registered under a generated name for the life of the process.  The name of a module's
+function contains a digest of the library, so it is the same in all processes, and persistent caches
+of compiled programs are hit.  Other generated names have a random part, so a program that another
+process compiled never finds an unrelated function.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import secrets
 import threading
+from pathlib import Path
 from typing import Any, Callable, Union
 
 from .._binding.call import declared_signature
 from ..core import Function
+from ..module import Module, load_module
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
 
-__all__ = ["PRIVATE_PREFIX", "Target", "display_name", "name_of", "signature_of"]
+__all__ = ["LIBRARY_PREFIX", "PRIVATE_PREFIX", "Target", "display_name", "name_of", "signature_of"]
 
 Target = Union[str, Function, Callable[..., Any]]
 
 PRIVATE_PREFIX = f"tvm_ffi.interop.{secrets.token_hex(8)}."
+LIBRARY_PREFIX = "tvm_ffi.library."  # followed by a digest of the library and the function's name
+_DIGITS = 16  # number of hexadecimal digits of the digest
 
 _lock = threading.Lock()
 # Generated global names, by Python callable or by the address of a native function.  Registered
@@ -61,13 +69,49 @@ def name_of(target: Target) -> str:
 
 
 def _generated_name(key: Any, function: Callable[..., Any]) -> str:
+    known = _generated_names.get(key)
+    if known is not None:
+        return known
+    stable_name = _name_in_library(function) if isinstance(function, Function) else None
     with _lock:
         if key not in _generated_names:
-            short_name = getattr(function, "__name__", None) or "function"
-            name = f"{PRIVATE_PREFIX}{len(_generated_names)}.{short_name}"
+            name = stable_name
+            # Another copy of the library, with its own state, may have the name already.
+            if name is None or get_global_func(name, allow_missing=True) is not None:
+                short_name = getattr(function, "__name__", None) or "function"
+                name = f"{PRIVATE_PREFIX}{len(_generated_names)}.{short_name}"
             register_global_func(name, function)
             _generated_names[key] = name
         return _generated_names[key]
+
+
+def _name_in_library(function: Function) -> str | None:
+    """Return a name with a digest of the function's library; None if the library is unknown."""
+    try:
+        _, (module, name, *_) = function.__reduce__()
+        digest = _digest_of(module) if isinstance(module, Module) else None
+    except (TypeError, ValueError, OSError):  # the function or its module cannot be pickled or read
+        return None
+    return None if digest is None else f"{LIBRARY_PREFIX}{digest}.{name}"
+
+
+def _digest_of(module: Module) -> str | None:
+    """Return a digest of the code of a module; None if functions may be in other modules."""
+    if module.kind == "llvm":
+        return hashlib.sha256(module.inspect_source().encode()).hexdigest()[:_DIGITS]
+    _, (load, path, changed_imports) = module.__reduce__()
+    if load is not load_module or changed_imports is not None:
+        return None
+    status = Path(path).stat()
+    return _cached_digest(path, status.st_size, status.st_mtime_ns)
+
+
+def _digest_of_file(path: str, size: int, mtime_ns: int) -> str:
+    """Return a digest of a file; size and time distinguish versions of the file in the cache."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:_DIGITS]
+
+
+_cached_digest = functools.lru_cache(maxsize=64)(_digest_of_file)
 
 
 def display_name(function: Target) -> str:

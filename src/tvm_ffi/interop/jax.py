@@ -56,11 +56,11 @@ def call_tvm_ffi(
         once per batch element; ``"expand_dims"`` and ``"broadcast_all"`` call it once, with a
         leading batch dimension.
     vjp : callable, optional
-        Reverse-mode derivative: ``vjp(inputs, outputs, cotangents)`` returns a cotangent for each
-        array in `args`, or None for zero.
+        Reverse-mode derivative: ``vjp(inputs, outputs, cotangents)`` gets three tuples, and returns
+        a cotangent for each array in `args`, or None for zero.
     jvp : callable, optional
-        Forward-mode derivative: ``jvp(inputs, outputs, tangents)`` returns the tangents of the
-        outputs.  Cannot be combined with `vjp`.
+        Forward-mode derivative: ``jvp(inputs, outputs, tangents)`` gets three tuples, and returns
+        the tangents of the outputs.  Cannot be combined with `vjp`.
     has_side_effect : bool, optional
         True if the call must run even if its outputs are unused; default: True for a call without
         outputs.
@@ -116,10 +116,11 @@ def call_tvm_ffi(
     }
     target = CAPTURE if command_buffer else TARGET
 
-    def run(*operands: Any) -> Any:
+    def run(*operands: Any) -> tuple[Any, ...]:
         return _run(call, name, target, options, operands)
 
-    return _differentiable(run, vjp, jvp)(*call.operands)
+    outputs = _differentiable(run, vjp, jvp)(*call.operands)
+    return outputs if call.is_sequence or len(outputs) != 1 else outputs[0]
 
 
 def export_checks() -> list[Any]:
@@ -134,13 +135,12 @@ def export_checks() -> list[Any]:
 
 def _run(
     call: CustomCall, name: str, target: str, options: dict[str, Any], operands: tuple[Any, ...]
-) -> Any:
+) -> tuple[Any, ...]:
     """Apply the custom call to operands: arrays, or JAX's tracers for them."""
     varying = _varying_axes(operands)
     outputs = tuple(_output(call, output, varying) for output in call.outputs)
     operator = _jax.ffi.ffi_call(target, outputs, **options)
-    results = tuple(operator(*operands, **attributes_of(name, call.arguments)))
-    return results if call.is_sequence or len(results) != 1 else results[0]
+    return tuple(operator(*operands, **attributes_of(name, call.arguments)))
 
 
 def _output(call: CustomCall, output: Any, varying: frozenset[str]) -> Any:
@@ -177,8 +177,7 @@ def _with_vjp(run: Rule, vjp: Rule) -> Rule:
 
     def backward(residuals: Any, cotangents: Any) -> tuple[Any, ...]:
         inputs, outputs = residuals
-        returned = vjp(inputs, outputs, cotangents)
-        gradients = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        gradients = _as_tuple(vjp(inputs, outputs, cotangents))
         if len(gradients) != len(inputs):
             raise ValueError(
                 f"vjp: expected {len(inputs)} cotangents, one per array, got {len(gradients)}"
@@ -196,6 +195,11 @@ def _with_jvp(run: Rule, jvp: Rule) -> Rule:
     @operator.defjvp  # type: ignore[untyped-decorator]
     def _(inputs: Any, tangents: Any) -> Any:
         outputs = run(*inputs)
-        return outputs, jvp(inputs, outputs, tangents)
+        return outputs, _as_tuple(jvp(inputs, outputs, tangents))
 
     return cast(Rule, operator)
+
+
+def _as_tuple(returned: Any) -> tuple[Any, ...]:
+    """Return the result of a derivative rule as a tuple; a rule may return a single array."""
+    return tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)

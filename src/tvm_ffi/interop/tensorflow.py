@@ -73,8 +73,8 @@ def call_tvm_ffi(
         Shapes and dtypes of the outputs; default: derived from the signature.  The shape in a pair
         may be a tensor of extents, or a sequence with scalar tensors among its extents.
     vjp : callable, optional
-        Reverse-mode derivative: ``vjp(inputs, outputs, gradients)`` returns a gradient for each
-        tensor in `args`, or None for zero.
+        Reverse-mode derivative: ``vjp(inputs, outputs, gradients)`` gets three tuples, and returns
+        a gradient for each tensor in `args`, or None for zero.
     has_side_effect : bool, optional
         True if every call must run, even if its outputs are unused or equal those of another call;
         default: True for a call without outputs.

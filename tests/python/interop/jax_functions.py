@@ -74,7 +74,8 @@ def functions():
     yield
     jax.clear_caches()
     for name in tvm_ffi.registry.list_global_func_names():
-        if name.startswith(("tests.jax.", _function_names.PRIVATE_PREFIX)):
+        prefixes = (_function_names.PRIVATE_PREFIX, _function_names.LIBRARY_PREFIX)
+        if name.startswith(("tests.jax.", *prefixes)):
             tvm_ffi.remove_global_func(name)
     _function_names._generated_names.clear()
 

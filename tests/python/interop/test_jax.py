@@ -112,6 +112,60 @@ def test_dtype_of_tensors_is_that_of_the_arrays(handler, dtype):
     assert seen == [dtype]
 
 
+def written(tensor):
+    """Return True if NumPy writes into a tensor, False if NumPy raises ValueError."""
+    try:
+        tensor.numpy()[...] = 77
+    except ValueError as error:
+        assert "read-only" in str(error)  # noqa: PT017  (the caller checks the result)
+        return False
+    return True
+
+
+def test_operands_and_constants_are_read_only_in_python_functions(handler):
+    """JAX arrays are immutable, and the programs of a process share their constants."""
+    seen = []
+
+    def write(x, y, values):
+        seen.append([(tensor.readonly, written(tensor)) for tensor in (x, y, values)])
+
+    x = jnp.arange(3.0)
+    program = jax.jit(lambda: call_tvm_ffi(write, x, out=struct((3,)), values=np.array([1, 2])) + x)
+    assert [program().tolist() for _ in range(2)] == [[77, 78, 79]] * 2
+    assert x.tolist() == [0, 1, 2]
+    assert seen == [[(True, False), (False, True), (True, False)]] * 2
+
+
+def test_operand_is_not_passed_to_a_function_that_writes_it():
+    module = tvm_ffi.cpp.load_inline(
+        "bump",
+        cpp_sources="void bump(tvm::ffi::TensorView x) { *static_cast<float*>(x.data_ptr()) = 9; }",
+        functions={"bump": "bump(x: inout float32[n])"},
+    )
+    modules, read = [module], []
+
+    def forward(x, y):
+        with pytest.raises(BufferError, match="argument 'x' .*read-only, and the function writes"):
+            modules[0].bump(x)
+        modules[0].bump(y)
+        read.append(x.numpy().tolist())
+
+    x = jnp.arange(3.0)
+    assert call_tvm_ffi(forward, x, out=struct((3,)))[0] == 9
+    assert read == [[0, 1, 2]]
+    with pytest.raises(BufferError, match="argument 'x' .*read-only, and the function writes"):
+        module.bump(x)
+    assert x.tolist() == [0, 1, 2]
+    modules.clear()  # JAX programs keep the functions that they call alive.
+
+
+def test_jax_arrays_are_read_only_in_python_callbacks():
+    x = jnp.arange(3.0)
+    seen = []
+    tvm_ffi.convert_func(lambda tensor: seen.append(written(tensor)))(x)
+    assert (seen, x.tolist()) == ([False], [0, 1, 2])
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3)], ids=str)
 def test_shape_and_strides_of_tensors_are_those_of_the_arrays(handler, shape):
     seen = []

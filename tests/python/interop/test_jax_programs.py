@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -51,8 +53,9 @@ def test_vmap(handler, method, calls):
 
 def test_reverse_mode_derivative():
     def rule(inputs, outputs, cotangents):
-        assert (len(inputs), outputs.shape) == (1, (4,))
-        return cotangents.reshape(-1, 2).sum(1) * 2
+        assert [x.shape for x in (*inputs, *outputs)] == [(2,), (4,)]
+        (cotangent,) = cotangents
+        return cotangent.reshape(-1, 2).sum(1) * 2
 
     def loss(x):
         return (call_tvm_ffi("tests.jax.repeated", x, vjp=rule) * jnp.arange(4.0)).sum()
@@ -64,7 +67,9 @@ def test_reverse_mode_derivative():
 
 def test_forward_mode_derivative():
     def rule(inputs, outputs, tangents):
-        return (tangents[0] * 2).repeat(2)
+        assert [x.shape for x in (*inputs, *outputs)] == [(2,), (4,)]
+        (tangent,) = tangents
+        return (tangent * 2).repeat(2)
 
     def function(x):
         return call_tvm_ffi("tests.jax.repeated", x, jvp=rule)
@@ -74,9 +79,44 @@ def test_forward_mode_derivative():
     assert jax.grad(lambda x: function(x).sum())(jnp.ones(2)).tolist() == [4, 4]
 
 
+@pytest.mark.parametrize("out", [struct((2,)), [struct((2,))]], ids=["array", "sequence"])
+def test_derivative_rules_get_tuples_for_any_form_of_out(out):
+    """The adapters of JAX and TensorFlow call a rule in the same way."""
+    seen = []
+
+    def rule(inputs, outputs, tangents):
+        seen.append([type(values) for values in (inputs, outputs, tangents)])
+        return [tangents[0] * 3]
+
+    def last(x, **options):
+        y = call_tvm_ffi("tests.jax.scaled", x, out=out, **options)
+        return y[-1] if isinstance(out, list) else y
+
+    x = jnp.ones(2)
+    assert jax.grad(lambda x: last(x, vjp=rule).sum())(x).tolist() == [3, 3]
+    assert jax.jvp(lambda x: last(x, jvp=rule), (x,), (x,))[1].tolist() == [3, 3]
+    assert seen == [[tuple] * 3] * 2
+
+
+def test_derivative_of_a_function_with_several_outputs_and_constants():
+    def rule(inputs, outputs, cotangents):
+        even, odd = cotangents
+        return jnp.stack([even, odd], 1).reshape(-1), None
+
+    def both(x, y, even, odd):
+        even.numpy()[:], odd.numpy()[:] = x.numpy()[::2], x.numpy()[1::2]
+
+    def loss(x):
+        outputs = [struct((1,)), struct((1,))]
+        even, odd = call_tvm_ffi(both, x, jnp.arange(2), out=outputs, vjp=rule)
+        return (2 * even + 5 * odd).sum()
+
+    assert jax.grad(loss)(jnp.ones(2)).tolist() == [2, 5]
+
+
 def test_derivative_rule_may_call_another_function():
     def rule(inputs, outputs, cotangents):
-        return scale(cotangents)
+        return scale(*cotangents)
 
     def loss(x):
         return scale(x, vjp=rule).sum()
@@ -102,9 +142,7 @@ def test_exception_in_a_derivative_rule_propagates(kind):
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
 def test_function_that_fails_in_a_derivative(kind, is_compiled):
     def rule(inputs, outputs, tangents):
-        tangent = tangents[0] if kind == "jvp" else tangents
-        x = call_tvm_ffi("tests.jax.fail", tangent, out=struct(tangent.shape))
-        return x if kind == "jvp" else (x,)
+        return call_tvm_ffi("tests.jax.fail", tangents[0], out=struct(tangents[0].shape))
 
     def derivative(x):
         return jax.jvp(lambda x: scale(x, **{kind: rule}), (x,), (x,))[1]
@@ -118,7 +156,7 @@ def test_function_that_fails_in_a_derivative(kind, is_compiled):
 
 def test_wrong_number_of_cotangents_is_rejected():
     def loss(x):
-        return scale(x, vjp=lambda i, o, c: (c, c)).sum()
+        return scale(x, vjp=lambda i, o, c: (*c, *c)).sum()
 
     with pytest.raises(ValueError, match="vjp: expected 1 cotangents, one per array, got 2"):
         jax.grad(loss)(jnp.ones(2))
@@ -166,6 +204,62 @@ def test_exported_program_runs_in_another_process(tmp_path):
     assert result == "[3.0, 3.0, 3.0, 3.0]"
 
 
+CACHED = """
+    import sys
+    import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+    from jax._src import monitoring
+    from tvm_ffi.interop.jax import call_tvm_ffi
+    results = []
+    def count(event, **_):
+        if event.endswith(("/cache_hits", "/cache_misses")):
+            results.append(event.rpartition("_")[2])
+    x = jnp.ones(2)
+    functions = [tvm_ffi.load_module(path).scale for path in sys.argv[1:]]
+    monitoring.register_event_listener(count)
+    for function in functions:
+        print(jax.jit(lambda x: call_tvm_ffi(function, x))(x).tolist(), end=" ")
+    print(*results)
+"""
+
+
+def test_programs_with_functions_of_modules_hit_the_compilation_cache(tmp_path):
+    """Regression: the name of the function in the program was random in each process."""
+    library, copy, other = (tmp_path / f"{name}.so" for name in ("library", "copy", "other"))
+    for path, factor in ((library, 3), (other, 4)):
+        built = tvm_ffi.cpp.build_inline(
+            "scale",
+            cpp_sources="""
+                void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+                  for (int64_t i = 0; i < x.numel(); ++i) {
+                    static_cast<float*>(y.data_ptr())[i] =
+                        FACTOR * static_cast<const float*>(x.data_ptr())[i];
+                  }
+                }
+            """,
+            functions={"scale": "scale(x: float32[n], y: out float32[n])"},
+            extra_cflags=[f"-DFACTOR={factor}"],
+        )
+        shutil.copy(built, path)
+    shutil.copy(library, copy)
+    environment = {
+        **os.environ,
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+    def run(*libraries):
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(CACHED), *map(str, libraries)],
+            capture_output=True, text=True, timeout=120, check=True, env=environment,
+        ).stdout.strip()  # fmt: skip
+
+    assert run(library) == "[3.0, 3.0] misses"
+    assert run(copy) == "[3.0, 3.0] hits"
+    assert run(other) == "[4.0, 4.0] misses"
+    assert run(library, copy) == "[3.0, 3.0] [3.0, 3.0] hits misses"
+
+
 def test_programs_with_symbolic_shapes():
     (n,) = jax.export.symbolic_shape("n")
     exported = jax.export.export(
@@ -176,30 +270,53 @@ def test_programs_with_symbolic_shapes():
     assert exported.call(np.ones(3, np.float32)).tolist() == [2] * 6
 
 
-def test_shard_map_over_several_devices():
-    """The program runs in a separate process: the number of devices is fixed when JAX starts."""
-    program = """
-        import os
-        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-        import jax, jax.numpy as jnp, numpy as np, tvm_ffi
-        from jax.sharding import Mesh, PartitionSpec as P
-        from tvm_ffi.interop.jax import call_tvm_ffi
-        shapes = []
-        def twice(x, y):
-            shapes.append(x.shape)
-            y.numpy()[...] = 2 * x.numpy()
-        mesh = Mesh(np.array(jax.devices()), ("i",))
-        def part(x):
-            return call_tvm_ffi(twice, x, out=jax.ShapeDtypeStruct(x.shape, x.dtype))
-        f = jax.jit(jax.shard_map(part, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
-        print(f(jnp.arange(8.0)).tolist(), shapes)
+FOUR_DEVICES = """
+    import os, sys
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+    import jax, numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+    from tvm_ffi.interop.jax import call_tvm_ffi
+    shapes = []
+    def twice(x, y):
+        shapes.append(x.shape)
+        y.numpy()[...] = 2 * x.numpy()
+    mesh = Mesh(np.array(jax.devices()), ("i",))
+    def call(x):
+        out = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return call_tvm_ffi(twice, x, out=out, has_side_effect="effect" in sys.argv)
+    if "shard_map" in sys.argv:
+        call = jax.shard_map(call, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    x = jax.device_put(np.arange(8, dtype=np.float32), NamedSharding(mesh, P("i")))
+    try:
+        y = jax.block_until_ready(jax.jit(call)(x))
+        print(y.astype(int).tolist(), list(y.sharding.spec), shapes)
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+"""
+WHOLE, PARTS = f"[] {[(8,)] * 4}", f"['i'] {[(2,)] * 4}"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], f"[0, 2, 4, 6, 8, 10, 12, 14] {WHOLE}"),
+        (["shard_map"], f"[0, 2, 4, 6, 8, 10, 12, 14] {PARTS}"),
+        (["shard_map", "effect"], f"[0, 2, 4, 6, 8, 10, 12, 14] {PARTS}"),
+        (["effect"], "Side-effect HLO must have sharding"),
+    ],
+    ids=["jit", "shard_map", "shard_map-side-effect", "jit-side-effect"],
+)
+def test_sharded_arrays(options, expected):
+    """The program runs in a separate process: the number of devices is fixed when JAX starts.
+
+    Outside `shard_map`, each device calls the function with the whole array, and XLA rejects calls
+    with side effects.
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-c", textwrap.dedent(FOUR_DEVICES), *options],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    values = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
-    assert done.stdout.strip() == f"{values} {[(2,)] * 4}"
+    assert expected in done.stdout
 
 
 # ---- forks --------------------------------------------------------------------------------------
@@ -354,7 +471,7 @@ def test_borrowed_array_that_outlives_the_call_is_an_error():
     def keep(x, y):
         references.append(np.from_dlpack(x))
 
-    with pytest.raises(Failure, match="argument #0 of the callback was borrowed"):
+    with pytest.raises(Failure, match="argument #0 of the callback is borrowed"):
         jax.block_until_ready(call_tvm_ffi(keep, jnp.ones(2), out=struct((2,))))
     references.clear()
 

@@ -5,7 +5,7 @@
  *
  *     1. Find the function: look up the slot of its name once, read the slot in each call.
  *     2. Describe the buffers by DLTensors on the stack, the arguments by an array of TVMFFIAny.
- *     3. Call TVMFFIHostCall with the framework's stream and allocator.
+ *     3. Call TVMFFIHostCall with the framework's stream, allocator and read-only tensors.
  *     4. If the function returns tensors, copy them with TVMFFIHostMoveResults into the framework's
  *        buffers.
  *     5. After a failure, convert the error's text and status to the framework's error.
@@ -22,18 +22,25 @@
 extern "C" {
 #endif
 
-/* The stream and the allocator of a host framework.  Both are in effect while a function runs.
+/* The stream, the allocator and the read-only tensors of a host framework.  They are in effect
+ * while a function runs.
  *
  *   offset  bytes  field
  *   0       8      struct_size
  *   8       8      device
  *   16      8      stream
- *   24      8      allocator       (32 in all) */
+ *   24      8      allocator
+ *   32      8      read_only
+ *   40      8      num_read_only   (48 in all) */
 typedef struct TVMFFIHostScope {
   size_t struct_size;        /* sizeof(TVMFFIHostScope); identifies the version of the struct */
   DLDevice device;           /* the device of `stream`; if its device type is 0, no stream is set */
   TVMFFIStreamHandle stream; /* the current stream of the framework; may be NULL */
   DLPackManagedTensorAllocator allocator; /* allocates tensors; NULL: keep the allocator */
+  /* Array of the arguments of type DLTensor* whose memory the function must not write, borrowed
+   * until the call returns.  Python functions get them as read-only tensors. */
+  const DLTensor* read_only;
+  size_t num_read_only; /* length of `read_only`, at least 0 */
 } TVMFFIHostScope;
 
 /* Slot of a name in the table of global functions: contains the current function of the name.  The
@@ -70,10 +77,10 @@ TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObject
  *
  * Tensors should be passed as DLTensor pointers (type index kTVMFFIDLTensorPtr) to structs on the
  * caller's stack: C and C++ functions take them as views, and Python functions get a tensor that
- * any library can read and write until the call returns.  Functions that take owned tensors need a
- * Tensor, for which the host must define the owner of the memory.
+ * any library can read until the call returns, and write unless the scope lists it.  Functions that
+ * take owned tensors need a Tensor, for which the host must define the owner of the memory.
  *
- * scope      stream and allocator to set; NULL: do not change the environment.
+ * scope      stream, allocator and read-only tensors to set; NULL: do not change the environment.
  * function   borrowed.
  * args       borrowed values.
  * num_args   at least 0.
@@ -86,6 +93,13 @@ TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObject
 TVM_FFI_DLL int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function,
                                TVMFFIAny* args, int32_t num_args, TVMFFIAny* result,
                                TVMFFIObjectHandle* error);
+
+/* Return 1 if a tensor is in the array `read_only` of the innermost host call that runs on this
+ * thread, otherwise 0.
+ *
+ * tensor   any address; it is compared and not read.
+ * Fails: never.     Threads: any. */
+TVM_FFI_DLL int32_t TVMFFIHostIsReadOnly(const DLTensor* tensor);
 
 /* Copy the tensors that a function returned into buffers of the host, in CPU memory.
  *

@@ -56,6 +56,11 @@ cdef int _check_eager_tensor(object array) except -1:
     return 0
 
 
+cdef bint _is_jax_array(object cls) except -1:
+    """Return True for the class of JAX arrays, whose module differs between versions."""
+    return cls.__name__ == "ArrayImpl" and cls.__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
 cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
     """Fill `exporter` for a class.  Known frameworks are identified by class name, not imported."""
     exporter.accepts_stream = hasattr(cls, "__dlpack_device__")
@@ -68,7 +73,7 @@ cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
             exporter.check = _check_eager_tensor
             exporter.accepts_stream = False  # `__dlpack__` of TensorFlow accepts no stream
             exporter.is_immutable = True
-        elif name == ("pyarrow.lib", "Array"):
+        elif name == ("pyarrow.lib", "Array") or _is_jax_array(base):
             exporter.is_immutable = True
     return 0
 

@@ -8,6 +8,8 @@ call returns: any other reference belongs to an export that is still alive.
 from tvm_ffi._binding cimport abi
 
 
-# Return an owned tensor over the memory of `source`, with copies of its shape and strides.
+# Return an owned tensor over the memory of `source`, with copies of its shape and strides.  The
+# tensor is read-only if `is_read_only` is True.
 # Fails: MemoryError, or an error of the runtime if `source` is invalid.
-cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* source) except NULL
+cdef abi.TVMFFIObjectHandle new_scoped_tensor(
+    const abi.DLTensor* source, bint is_read_only) except NULL

@@ -13,7 +13,9 @@ cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept 
     free(managed)
 
 
-cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* source) except NULL:
+cdef abi.TVMFFIObjectHandle new_scoped_tensor(
+    const abi.DLTensor* source, bint is_read_only
+) except NULL:
     cdef size_t ndim = <size_t>max(source.ndim, 0)
     cdef abi.TVMFFIObjectHandle handle = NULL
     cdef abi.DLManagedTensorVersioned* managed = <abi.DLManagedTensorVersioned*>malloc(
@@ -24,7 +26,7 @@ cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* source) except
     managed.version.minor = abi.DLPACK_MINOR_VERSION
     managed.manager_ctx = NULL
     managed.deleter = _delete_scoped_tensor
-    managed.flags = 0
+    managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
     managed.dl_tensor = source[0]
     _copy_extents(<int64_t*>(managed + 1), source, &managed.dl_tensor)
     if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &handle) != 0:

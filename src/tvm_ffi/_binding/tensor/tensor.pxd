@@ -11,6 +11,7 @@ cdef class Tensor(CObject):
 # A tensor that a callback receives as `DLTensor*`.  It has no native object: `chandle` is NULL.
 cdef class BorrowedTensor(Tensor):
     cdef abi.DLTensor* dltensor  # borrowed until the callback returns, then NULL
+    cdef bint is_read_only       # the memory must not be written: it is an operand of a host
     # Owner of the scoped tensor (an object over the borrowed memory) to which all exports refer.
     # None: the tensor was not exported.
     cdef HandleOwner scoped_owner

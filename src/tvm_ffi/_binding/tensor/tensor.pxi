@@ -523,7 +523,7 @@ cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
     cdef Guard guard
     if tensor.scoped_owner is None:
         owner = HandleOwner.__new__(HandleOwner)
-        owner.handle = new_scoped_tensor(tensor.dltensor)
+        owner.handle = new_scoped_tensor(tensor.dltensor, tensor.is_read_only)
         # Another thread may create a scoped tensor, too.
         begin_guard(&guard, object_locks(), <void*>tensor)
         if tensor.scoped_owner is None:
@@ -533,9 +533,11 @@ cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    """Return True if the memory of a tensor must not be written; never for a borrowed tensor."""
+    """Return True if the memory of a tensor must not be written."""
     _dltensor_of(tensor)
-    return tensor.chandle != NULL and is_read_only_tensor(read_only_deleters(), tensor.chandle)
+    if tensor.chandle == NULL:
+        return (<BorrowedTensor>tensor).is_read_only
+    return is_read_only_tensor(read_only_deleters(), tensor.chandle)
 
 
 # ---- __dlpack__ ----------------------------------------------------------------------------
@@ -610,6 +612,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
 cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor):
     cdef BorrowedTensor tensor = BorrowedTensor.__new__(BorrowedTensor)
     tensor.dltensor = dltensor
+    tensor.is_read_only = abi.TVMFFIHostIsReadOnly(dltensor)
     return tensor
 
 
@@ -641,6 +644,8 @@ cdef int _pack_tensor(
     if state.outlives_call:
         return refuse_to_keep()
     state.restriction = ArgumentRestriction.BORROWED
+    if (<BorrowedTensor>tensor).is_read_only:
+        state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
     out.v_ptr = dltensor

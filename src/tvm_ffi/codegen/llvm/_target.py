@@ -25,6 +25,7 @@ __all__ = [
     "missing_functions",
     "object_of",
     "parameter_types",
+    "pointer_uses",
     "triple_of",
     "variables",
 ]
@@ -130,6 +131,19 @@ def parameter_types(text: str, name: str) -> list[str]:
     """Return the LLVM types of a function's parameters."""
     with LOCK:
         return [str(argument.type) for argument in _parsed(text).get_function(name).arguments]
+
+
+def pointer_uses(text: str, name: str) -> list[str]:
+    """Return for each parameter of a function if its memory is ``"read"`` or ``"written"`` only.
+
+    The value is ``"any"`` if LLVM's attributes state neither, and for parameters that are not
+    pointers.  Memory that is not accessed counts as read.
+    """
+    uses = {b"readnone": "read", b"readonly": "read", b"writeonly": "written"}
+    with LOCK:
+        arguments = _parsed(text).get_function(name).arguments
+        found = [uses.keys() & set(argument.attributes) for argument in arguments]
+    return [uses[names.pop()] if names else "any" for names in found]
 
 
 def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._binding.tensor import readonly
 from ...registry import get_global_func
 from ...serialization import from_json_graph_str
 from . import structs as xla
@@ -86,17 +87,23 @@ def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
     for code in attributes["__arguments"][2:].tolist():
         source, index = code % 16, code // 16
         if source == OPERAND:
-            arguments.append(operands[index])
+            arguments.append(readonly(operands[index]))
         elif source == OUTPUT:
             arguments.append(outputs[index])
             passed_outputs.add(index)
         elif source == NONE:
             arguments.append(None)
         else:
-            value = values[index]
-            arguments.append(from_json_graph_str(value) if source == JSON_GRAPH else value)
+            arguments.append(_constant(source, values[index]))
     returned = get_global_func(attributes["__function"])(*arguments)
     _store(returned, [output for i, output in enumerate(outputs) if i not in passed_outputs])
+
+
+def _constant(source: int, value: Any) -> Any:
+    """Return an argument that is an attribute; an array is a constant of the program."""
+    if source == JSON_GRAPH:
+        return from_json_graph_str(value)
+    return readonly(value) if isinstance(value, np.ndarray) else value
 
 
 def _store(returned: Any, outputs: list[np.ndarray[Any, Any]]) -> None:

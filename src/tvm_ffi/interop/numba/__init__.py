@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, overload
 
@@ -83,7 +85,9 @@ def kernel(
     -------
     callable
         The decorator.  It returns a `tvm_ffi.Function` with the attributes ``py_func``, the Python
-        function, and ``module``, the module that contains the native code.
+        function, and ``module``, the module that contains the native code.  It can be pickled if
+        its Python function can: by module and qualified name, or else by the Python function and
+        the signature, from which the other process compiles it again.
 
     Raises
     ------
@@ -110,14 +114,44 @@ def kernel(
         # A dispatcher of Numba contains the Python function as `py_func`.
         python_function = getattr(function, "py_func", function)
         check_function(python_function)
-        module = module_of_kernel(
-            python_function, _signature_of(python_function, explicit), options
-        )
-        native: Function = module.get_function(module.function_names()[0])
-        vars(native).update(module=module, py_func=python_function)
-        return native
+        return _compiled(python_function, _signature_of(python_function, explicit), options)
 
     return decorate(signature) if callable(signature) else decorate
+
+
+def _compiled(function: Callable[..., Any], signature: Signature, options: Options) -> Function:
+    module = module_of_kernel(function, signature, options)
+    native: Function = module.get_function(module.function_names()[0])
+    vars(native).update(
+        module=module,
+        py_func=function,
+        __module__=function.__module__,
+        # `pickle` reads this attribute from the object, so other functions are not affected.
+        __reduce_ex__=partial(_reduce, function, signature, options),
+    )
+    return native
+
+
+_compiled_once = lru_cache(maxsize=64)(_compiled)
+
+
+def compiled_again(
+    function: Callable[..., Any], signature: Signature, options: Options
+) -> Function:
+    """Return the kernel of a pickle that contains a Python function; pickles contain this name."""
+    return _compiled_once(function, signature, options)
+
+
+def _reduce(
+    function: Callable[..., Any], signature: Signature, options: Options, _protocol: Any
+) -> Any:
+    """Return the pickle data of the kernel of a Python function."""
+    found: Any = sys.modules.get(function.__module__)
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if getattr(found, "py_func", None) is function:
+        return function.__qualname__  # The attribute of the module is the kernel.
+    return compiled_again, (function, signature, options)
 
 
 def export_library(

@@ -4,6 +4,10 @@
 Numba compiles without its run-time library (``_nrt=False``), so it rejects code that allocates
 memory.  Numba's IR stores exceptions as pickles; this module replaces each pickle by the kind and
 message of the exception, which need no Python.
+
+Numba's read-only arrays do not prevent all writes: iterators such as ``x.flat`` write to them.
+Arrays are therefore compiled as writable, and the optimized IR shows which arrays are written.  For
+an array for which the IR shows neither reading nor writing, the types of the variables decide.
 """
 
 from __future__ import annotations
@@ -12,13 +16,14 @@ import pickle
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ..._binding.object import ERROR_NAME_TO_TYPE
+from ...codegen.llvm._target import pointer_uses
 from ...error import register_error
 from ._types import numba
 
-__all__ = ["Compiled", "Options", "compile_kernel"]
+__all__ = ["Argument", "Compiled", "Options", "compile_kernel"]
 
 # C library names of functions that Numba's IR calls under another name.
 _LIBC_NAMES = {
@@ -56,6 +61,14 @@ class Options:
             raise ValueError(f"error_model: expected 'python' or 'numpy', got {self.error_model!r}")
 
 
+class Argument(NamedTuple):
+    """An argument of a kernel."""
+
+    name: str
+    type: Any  # a numba.types.Type
+    is_written: bool  # True if the kernel may write to the array
+
+
 @dataclass(frozen=True)
 class Compiled:
     """LLVM IR of one compiled function.
@@ -73,7 +86,7 @@ class Compiled:
 
 
 def compile_kernel(
-    function: Callable[..., Any], arguments: Sequence[Any], result: Any, options: Options
+    function: Callable[..., Any], arguments: Sequence[Argument], result: Any, options: Options
 ) -> Compiled:
     """Compile a function for given argument types.
 
@@ -81,8 +94,8 @@ def compile_kernel(
     ----------
     function : callable
         A Python function.
-    arguments : sequence of numba.types.Type
-        Numba types of the arguments.
+    arguments : sequence of Argument
+        The arguments, in the order of the function's parameters.
     result : numba.types.Type
         Numba type of the result.
     options : Options
@@ -91,11 +104,29 @@ def compile_kernel(
     Raises
     ------
     TypeError
-        If Numba cannot compile the function, or its code needs Python; the message contains
-        Numba's message.
+        If Numba cannot compile the function, in which case the message contains Numba's message;
+        if the code needs Python, or writes to an array that is an input.
     """
     where = f"kernel '{function.__name__}'"
-    dispatcher = numba.njit(
+    dispatcher = _dispatcher(function, options)
+    try:
+        dispatcher.compile(result(*(argument.type for argument in arguments)))
+    except numba.core.errors.NumbaError as error:
+        raise TypeError(f"{where} cannot be compiled: {_reason(str(error))}") from error
+    (overload,) = dispatcher.overloads.values()
+    text = overload.library.get_llvm_str()
+    for name, libc_name in _LIBC_NAMES.items():
+        text = re.sub(rf"@{name}\b", f"@{libc_name}", text)
+    symbol = overload.fndesc.llvm_func_name
+    _check_symbols(where, text)
+    unproven = _check_inputs(where, text, symbol, arguments)
+    if unproven and not _only_reads(_dispatcher(function, options), arguments, result):
+        raise _written_input(where, unproven[0], "inout")
+    return Compiled(_replace_pickles(text), symbol)
+
+
+def _dispatcher(function: Callable[..., Any], options: Options) -> Any:
+    return numba.njit(
         function,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
@@ -104,16 +135,6 @@ def compile_kernel(
         fastmath=options.fastmath,
         error_model=options.error_model,
     )
-    try:
-        dispatcher.compile(result(*arguments))
-    except numba.core.errors.NumbaError as error:
-        raise TypeError(f"{where} cannot be compiled: {_reason(str(error))}") from error
-    (overload,) = dispatcher.overloads.values()
-    text = overload.library.get_llvm_str()
-    for name, libc_name in _LIBC_NAMES.items():
-        text = re.sub(rf"@{name}\b", f"@{libc_name}", text)
-    _check_symbols(where, text)
-    return Compiled(_replace_pickles(text), overload.fndesc.llvm_func_name)
 
 
 def _reason(message: str) -> str:
@@ -145,6 +166,79 @@ def _check_symbols(where: str, text: str) -> None:
             f"{where} uses an address of this process, such as the address of a ctypes function; "
             "the compiled code would be invalid in other processes"
         )
+
+
+# ---- inputs --------------------------------------------------------------------------------------
+
+
+def _check_inputs(
+    where: str, text: str, symbol: str, arguments: Sequence[Argument]
+) -> list[Argument]:
+    """Raise TypeError if a kernel writes to an input; return inputs for which nothing is proved.
+
+    The function has two pointers for its results, then the fields of each argument.  An array has
+    the fields: two owners, size, item size, address, shape and strides.
+    """
+    uses, unproven = pointer_uses(text, symbol), []
+    first = 2
+    for argument in arguments:
+        if not isinstance(argument.type, numba.types.Array):
+            first += 1
+            continue
+        use = uses[first + 4]
+        first += 5 + 2 * argument.type.ndim
+        if argument.is_written:
+            continue
+        if use == "written":
+            raise _written_input(where, argument, "out")
+        if use != "read":
+            unproven.append(argument)
+    return unproven
+
+
+def _written_input(where: str, argument: Argument, direction: str) -> TypeError:
+    return TypeError(
+        f"{where} writes to '{argument.name}', which its signature declares as an input; "
+        f"declare it `{direction}`"
+    )
+
+
+def _only_reads(dispatcher: Any, arguments: Sequence[Argument], result: Any) -> bool:
+    """Return True if Numba compiles a function whose inputs are read-only arrays.
+
+    Return False, too, if the function uses objects that can write to read-only arrays.
+    """
+    read_only = [
+        argument.type.copy(readonly=True)
+        if isinstance(argument.type, numba.types.Array) and not argument.is_written
+        else argument.type
+        for argument in arguments
+    ]
+    try:
+        dispatcher.compile(result(*read_only))
+    except Exception:
+        return False
+    return not _ignores_read_only(dispatcher, set())
+
+
+def _ignores_read_only(dispatcher: Any, seen: set[Any]) -> bool:
+    """Return True if a function, or a function that it calls, may write to read-only arrays.
+
+    Functions from Numba's cache have no types of variables, so the answer for them is True.
+    """
+    types = numba.types
+    unchecked = (types.NumpyFlatType, types.NumpyNdIterType, types.ArrayCTypes)
+    seen.add(dispatcher)
+    for overload in dispatcher.overloads.values():
+        variables = getattr(overload.type_annotation, "typemap", None)
+        if variables is None or any(isinstance(type_, unchecked) for type_ in variables.values()):
+            return True
+        callees = {
+            type_.dispatcher for type_ in variables.values() if isinstance(type_, types.Dispatcher)
+        }
+        if any(_ignores_read_only(callee, seen) for callee in callees - seen):
+            return True
+    return False
 
 
 # ---- exceptions in the IR ------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ...codegen.llvm._code import DOUBLE, FLOAT, I8, I32, I64, PTR, Code, Local,
 from ...codegen.llvm._target import parameter_types
 from ...signature import Parameter, Result, Signature, TensorType
 from ...signature._printing import type_text
-from ._compile import Compiled, Options, compile_kernel
+from ._compile import Argument, Compiled, Options, compile_kernel
 from ._types import array_type, number_type, types
 
 __all__ = ["check_function", "module_of_kernel"]
@@ -137,7 +137,7 @@ def _check_tensor(signature: Signature, name: str, value: Parameter | Result) ->
             f"{where}; Numba kernels need one dtype or a dtype variable for each tensor"
         )
     for dtype in signature.dtypes_of(type_):
-        if array_type(type_, dtype, is_written=True) is None:
+        if array_type(type_, dtype) is None:
             raise TypeError(f"{where}; Numba has no arrays with dtype {dtype}")
 
 
@@ -145,22 +145,23 @@ def _compiled(
     function: Callable[..., Any], wrapper: Wrapper, dtypes: dict[str, str], options: Options
 ) -> Compiled:
     """Return the Python function compiled for one combination of dtypes."""
-    arguments = []
-    for parameter in wrapper.signature.parameters:
-        arguments.append(_type_of(parameter, dtypes, is_written=parameter.is_written))
+    arguments = [
+        Argument(parameter.name, _type_of(parameter, dtypes), parameter.is_written)
+        for parameter in wrapper.signature.parameters
+    ]
     returned = types.none
     for result in wrapper.signature.results:
         if isinstance(result.type, TensorType):
-            arguments.append(_type_of(result, dtypes, is_written=True))
+            arguments.append(Argument("", _type_of(result, dtypes), True))
         else:
             returned = number_type(result.type)
     return compile_kernel(function, arguments, returned, options)
 
 
-def _type_of(value: Parameter | Result, dtypes: dict[str, str], *, is_written: bool) -> Any:
+def _type_of(value: Parameter | Result, dtypes: dict[str, str]) -> Any:
     if isinstance(value.type, TensorType):
         dtype = str(value.type.dtype)
-        return array_type(value.type, dtypes.get(dtype, dtype), is_written=is_written)
+        return array_type(value.type, dtypes.get(dtype, dtype))
     return number_type(value.type)
 
 
@@ -213,13 +214,16 @@ class _KernelAdapter:
         code.ret(I32(0))
 
     def _array(self, type_: TensorType, arguments: Any) -> list[Any]:
-        """Return the fields of Numba's array struct: owners, size, address, shape, byte strides."""
+        """Return the fields of Numba's array struct: owners, size, address, shape, byte strides.
+
+        `_compile._check_inputs` depends on the index of the address.
+        """
         code, ndim = self._code, type_.ndim
         assert ndim is not None
         address, shape = next(arguments), next(arguments)
         strides = next(arguments) if type_.layout == "strided" else None
         dtype = str(type_.dtype)
-        array: Any = array_type(type_, self._dtypes.get(dtype, dtype), is_written=True)
+        array: Any = array_type(type_, self._dtypes.get(dtype, dtype))
         size = I64(_size_of(array.dtype))
         extents = [code.element(I64, shape, axis) for axis in range(ndim)]
         count, strides_bytes = I64(1), list[Any]()

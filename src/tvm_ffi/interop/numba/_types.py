@@ -34,7 +34,7 @@ def number_type(type_: Type) -> Any | None:
     return None if names is None or "None" in names else _NUMBERS.get(names[0])
 
 
-def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None:
+def array_type(type_: TensorType, dtype: str) -> Any | None:
     """Return the Numba type of a tensor type, or None if Numba kernels do not support it."""
     element = _ELEMENTS.get(dtype)
     if element is None and integer_range(dtype) is not None:
@@ -42,4 +42,4 @@ def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None
     if element is None or type_.ndim is None or type_.is_optional:
         return None
     layout = "A" if type_.layout == "strided" else "C"
-    return types.Array(element, type_.ndim, layout, readonly=not is_written)
+    return types.Array(element, type_.ndim, layout)

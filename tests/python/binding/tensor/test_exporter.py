@@ -274,8 +274,13 @@ def test_stream_objects_are_made_current():
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("tensorflow.python.framework.ops", "_EagerTensorBase"), ("pyarrow.lib", "Array")],
-    ids=["TensorFlow", "Arrow"],
+    [
+        ("tensorflow.python.framework.ops", "_EagerTensorBase"),
+        ("pyarrow.lib", "Array"),
+        ("jaxlib._jax", "ArrayImpl"),
+        ("jaxlib.xla_extension", "ArrayImpl"),
+    ],
+    ids=["TensorFlow", "Arrow", "JAX", "JAX-before-0.6"],
 )
 def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
     """The capsules of these immutable arrays lack the read-only flag."""
@@ -287,6 +292,8 @@ def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
 
     cls = type(name, (Source,), {"__module__": module, "dtype": Dtype})
     assert kernels.echo(cls()).shape == (3, 4)
+    assert kernels.echo(cls()).readonly
+    assert tvm_ffi.from_dlpack(cls()).readonly
     if "tensorflow" in module:  # the array's `__dlpack__` refuses a stream
         assert export_arguments(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
     assert len(kernels.reading(cls(), np.zeros(1), cls())) == 3
