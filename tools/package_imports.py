@@ -35,6 +35,7 @@ UPWARD = {
     # `signature` works without native code, except for reading annotations and checking arguments,
     # which import native code on first use.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
+    ("tvm_ffi.signature._check_program", "tvm_ffi._binding.values"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.values"),

@@ -10,8 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 
-from .._binding.values import Device
-from .._dtype import dtype
+from .._binding.values import DataType, Device
 from .._schema.dtypes import integer_range
 from ._checks import (
     Check,
@@ -376,7 +375,7 @@ def _device_words(name: str | None) -> tuple[int, int]:
 
 
 def _dtype_word(name: str) -> bytes:
-    found = dtype(name)
+    found = DataType(name)
     return words(found.type_code | found.bits << 8 | found.lanes << 16)
 
 

@@ -250,7 +250,10 @@ def test_derived_fields_follow_the_fields_of_the_base():
     assert fields == {"c": 33, "d": 40}
     assert Derived.__tvm_ffi_type_info__.total_size == 48
     assert repr(Derived(1, False, True, 2)).endswith("(a=1, b=False, c=True, d=2)")
-    with pytest.raises(TypeError, match="field `c` belongs to"):
+    with pytest.raises(
+        TypeError,
+        match=r"field `c`: expected an object of type `test\.py_class\.Derived\d+`, got an ",
+    ):
         Derived.c.__get__(Base(1, True), Base)
 
 

@@ -73,7 +73,8 @@ def test_a_replaced_global_function_cannot_be_pickled(kernels):
         before = tvm_ffi.get_global_func(name)
         tvm_ffi.register_global_func(name, lambda: 2, override=True)
         with pytest.raises(
-            TypeError, match="`test.pickling.replaced` now belongs to another function"
+            TypeError,
+            match="`test.pickling.replaced` now belongs to another function",
         ):
             pickle.dumps(before)
     finally:
@@ -329,7 +330,9 @@ def test_object_with_a_function_inside_is_a_type_error():
 
 
 def test_a_state_that_is_not_an_object_is_an_error():
-    with pytest.raises(TypeError, match="must return an object, got int"):
+    with pytest.raises(
+        TypeError, match="a constructor function must return a native object, got int"
+    ):
         Object().__setstate__({"handle": '{"root_index":0,"nodes":[{"type":"int","data":1}]}'})
     with pytest.raises(ValueError, match="Expecting"):
         Object().__setstate__({"handle": "not json"})

@@ -331,7 +331,10 @@ def test_export_that_fails_without_an_exception_is_an_error(kernels, owning):
 @OWNING
 @pytest.mark.parametrize("ndim", [-1, 2**31 - 1])
 def test_an_absurd_ndim_is_refused(kernels, owning, ndim):
-    with pytest.raises((ValueError, BufferError), match="ndim"):
+    with pytest.raises(
+        (ValueError, BufferError),
+        match="expected a tensor of 0 to 1024 dimensions, got|ndim must be in 0..1024, got",
+    ):
         kernels.count(Framework(owning=owning).tensor_class(ndim=ndim))
 
 
@@ -395,7 +398,9 @@ def test_an_export_of_null_is_a_buffer_error(kernels):
     """Regression: the function returned success and NULL, which was dereferenced."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(lambda value, out: 0)
-    with pytest.raises(BufferError, match="exported as NULL"):
+    with pytest.raises(
+        BufferError, match="the exchange API of MadeUpTensor returned NULL instead of a tensor"
+    ):
         kernels.count(framework.tensor_class())
 
 

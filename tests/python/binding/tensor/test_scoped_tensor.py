@@ -122,7 +122,7 @@ def test_an_exception_of_a_callback_has_a_note_about_remaining_views(kernels):
     with pytest.raises(KeyError, match="3") as caught:
         kernels.call_with_borrowed(fail, vector(1, 2, 3))
     (note,) = caught.value.__notes__
-    assert "argument #0 of the callback was borrowed" in note
+    assert "the memory of argument #0 of the callback is borrowed for the call" in note
 
 
 def test_an_exception_that_refuses_notes_is_raised_unchanged(kernels):

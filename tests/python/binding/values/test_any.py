@@ -89,5 +89,7 @@ def test_borrowed_values_are_copied_or_refused(kernels):
     with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):
         CAny(array._move())
     assert array == [1, 2]
-    with pytest.raises(BufferError, match="borrowed for this call"):
+    with pytest.raises(
+        BufferError, match="cannot store a tensor whose memory is borrowed until the call returns"
+    ):
         kernels.call_with_borrowed(CAny, np.zeros(3, np.float32))

@@ -123,7 +123,9 @@ def test_a_user_class_passes_its_native_object(kernels, echo):
 
 
 def test_a_constructor_that_does_not_return_an_object_is_a_type_error():
-    with pytest.raises(TypeError, match="must return an object, got int"):
+    with pytest.raises(
+        TypeError, match="a constructor function must return a native object, got int"
+    ):
         core.String("x").__init_cached_object_by_constructor__(lambda: 5)
 
 
