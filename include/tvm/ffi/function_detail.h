@@ -453,13 +453,15 @@ TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, TVMFFIAn
 }
 
 TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, const char* signature,
-                                               TVMFFIAny* out) {
+                                               const char* members, TVMFFIAny* out) {
   MessageStream text;
   text.Print("{\"type_schema\":\"");
   FormatFunctionSchema(schema, kQuoteInString, &text);
   text.Print("\",\"signature\":\"");
   PutEscapedJSON(signature, &text);
-  text.Print("\"}");
+  text.Print("\"");
+  text.Print(members);
+  text.Print("}");
   return ReturnText(text.view(), out);
 }
 
@@ -478,12 +480,13 @@ using ExportedTypeFunction = ExportedType<F> (*)();
 // Overload for exports without a declared signature: the metadata needs no JSON escapes, so the
 // code that writes them is not compiled.
 template <typename F>
-int ReturnMetadata(ExportedTypeFunction<F>, std::nullptr_t, TVMFFIAny* out) {
+int ReturnMetadata(ExportedTypeFunction<F>, std::nullptr_t, const char*, TVMFFIAny* out) {
   return ReturnMetadataText(FunctionInfo<F>::Schema(), out);
 }
 template <typename F>
-int ReturnMetadata(ExportedTypeFunction<F>, const char* signature, TVMFFIAny* out) {
-  return ReturnMetadataText(FunctionInfo<F>::Schema(), signature, out);
+int ReturnMetadata(ExportedTypeFunction<F>, const char* signature, const char* members,
+                   TVMFFIAny* out) {
+  return ReturnMetadataText(FunctionInfo<F>::Schema(), signature, members, out);
 }
 
 // A row of the section tvm_ffi_exports: a description of an exported symbol for tools that read a

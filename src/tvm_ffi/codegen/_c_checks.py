@@ -102,10 +102,15 @@ class CheckPrinter:
         for variable in self._signature.dtype_variables:
             self._lines.add(f"int32_t {self.dtype_name(variable)} = -1;")
         for check in checks(self._signature):
-            getattr(self, f"_{check.kind}")(check)
+            if accepted_type_names(check.parameter.type) is not None:
+                getattr(self, f"_{check.kind}")(check)
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
-        names += [self.argument(parameter.name) for parameter in self._signature.parameters]
+        names += [
+            self.argument(parameter.name)
+            for parameter in self._signature.parameters
+            if accepted_type_names(parameter.type) is not None
+        ]
         self._lines.add(
             *(f"(void){name};" for name in names)
         )  # avoids warnings about unused locals

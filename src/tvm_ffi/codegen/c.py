@@ -22,7 +22,7 @@ from ._launch import LaunchPlan
 from ._string_constants import device_names, embedded_strings, type_names_by_index
 from ._wrapper import Wrapper, make_wrapper
 
-__all__ = ["source_of", "wrapper"]
+__all__ = ["checked_exports", "source_of", "wrapper"]
 
 _PARAMETERS = "void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
 
@@ -96,6 +96,30 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     text += "".join(f"{alias}\n" for function in printed for alias in function.aliases)
     text += "".join(f"\n{function.text}" for function in printed)
     return text + '\n#ifdef __cplusplus\n} /* extern "C" */\n#endif\n' + _rows(functions)
+
+
+def checked_exports(signatures: Mapping[str, Signature]) -> str:
+    """Return C source of exported functions that check their arguments, then call a function.
+
+    Parameters
+    ----------
+    signatures : mapping of str to Signature
+        Signatures by the name of the exported function.  ``__tvm_ffi_NAME`` calls the function
+        ``tvm_ffi_unchecked_NAME``, which has the packed calling convention and is declared before.
+
+    Returns
+    -------
+    str
+        Support code and functions, valid in C11 and C++17.  Parameters whose type the checks do
+        not know, such as containers, are passed on unchecked.
+    """
+    lines = Lines()
+    for name, signature in signatures.items():
+        with lines.block(f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}({_PARAMETERS})"):
+            CheckPrinter(signature, lines).print()
+            lines.add(f"return tvm_ffi_unchecked_{name}(handle, args, num_args, result);")
+    text = f'{_support()}\n#ifdef __cplusplus\nextern "C" {{\n#endif\n{lines}'
+    return f'{text}#ifdef __cplusplus\n}} /* extern "C" */\n#endif\n'
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:

@@ -21,14 +21,20 @@ Functions = Union["Mapping[str, str | Signature]", Sequence[str], str, None]
 
 
 class Export(NamedTuple):
-    """The documentation and signature of an exported function; each is empty if there is none."""
+    """The documentation and signature of an exported function; each is empty if there is none.
+
+    `checked` is the signature if the exported function checks its arguments, else None.
+    """
 
     doc: str = ""
     signature: str = ""
+    checked: Signature | None = None
 
 
-def exports_of(functions: Functions) -> dict[str, Export]:
+def exports_of(functions: Functions, unchecked: bool = False) -> dict[str, Export]:
     """Return documentation and signature of each function to export, by name.
+
+    If `unchecked` is true, each signature gets the clause ``unchecked``.
 
     Raises
     ------
@@ -43,12 +49,12 @@ def exports_of(functions: Functions) -> dict[str, Export]:
         If text starts like a signature but cannot be parsed; it is used as documentation.
     """
     if isinstance(functions, Mapping):
-        return {name: _export(name, value) for name, value in functions.items()}
+        return {name: _export(name, value, unchecked) for name, value in functions.items()}
     names = [functions] if isinstance(functions, str) else list(functions or ())
     return dict.fromkeys(names, Export())
 
 
-def _export(name: str, value: str | Signature) -> Export:
+def _export(name: str, value: str | Signature, unchecked: bool) -> Export:
     if isinstance(value, str) and not value.lstrip().startswith(f"{name}("):
         return Export(value)
     from ..signature import Signature  # lazy import, because most builds have no signature
@@ -65,7 +71,17 @@ def _export(name: str, value: str | Signature) -> Export:
             f"functions[{name!r}] must be documentation or a signature, got {type(value).__name__}"
         )
     check_name(signature, name)
-    return Export(signature.doc or "", str(signature))
+    if unchecked:
+        from dataclasses import replace  # loads `inspect`, which most builds do not need
+
+        signature = replace(signature, unchecked=True)
+    return Export(signature.doc or "", str(signature), _checked(signature))
+
+
+def _checked(signature: Signature) -> Signature | None:
+    """Return the signature if the exported function can check its arguments against it."""
+    is_variadic = any(parameter.kind == "variadic" for parameter in signature.parameters)
+    return None if signature.unchecked or is_variadic else signature
 
 
 def _signature_in(name: str, text: str) -> Signature | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ._exports import Export, Functions, exports_of
+from ._exports import Export
 from ._gpu import BACKENDS
 from ._source import Unit, inline_units
 
@@ -64,7 +64,7 @@ class Request(NamedTuple):
 def inline_request(
     name: str,
     sources: Mapping[str, Sequence[str] | str | None],
-    functions: Functions,
+    exports: Mapping[str, Export],
     embed_cubin: Mapping[str, bytes] | None,
     output: str | None,
     options: Options,
@@ -73,14 +73,15 @@ def inline_request(
 
     Parameters
     ----------
-    name, functions, embed_cubin, output
+    name, embed_cubin, output
         See `build_inline`.
+    exports : mapping of str to Export
+        Documentation and signature of each function to export.
     sources : mapping of str to str or sequence of str
         Source text by language: ``c``, ``cpp`` or ``cuda``.
     options : Options
         The options of all build functions.
     """
-    exports = exports_of(functions)
     cubins = _checked_cubins(embed_cubin)
     texts = {language: _as_list(text) for language, text in sources.items()}
     given = {language: text for language, text in texts.items() if text}

@@ -93,18 +93,44 @@ def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> s
 
 def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return the lines before and after the user's C++ or CUDA text."""
-    tail = ""
+    tail = _MARK_CHECKED if any(export.checked for export in functions.values()) else ""
     for function, export in functions.items():
         if export.signature:
             text = _c_literal(export.signature)
             macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
-            tail += f"{macro}({function}, {function}, {text});\n"
+            line = f"{macro}({function}, {function}, {text});\n"
+            tail += _renamed(function) + line + _exported(function) if export.checked else line
         else:
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function});\n"
         if export.doc:
             doc = _c_literal(export.doc)
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {doc});\n"
-    return CPP_INCLUDES, tail
+    return CPP_INCLUDES, tail + _checks(functions)
+
+
+# Exports the mark of functions that check their arguments, in the metadata of a signature.
+_MARK_CHECKED = """#undef TVM_FFI_SIGNATURE_MEMBERS_
+#define TVM_FFI_SIGNATURE_MEMBERS_ ",\\"checked\\":true"
+"""
+
+
+def _renamed(function: str) -> str:
+    """Return the line after which the packed function has the name of a function without checks."""
+    return f"#define __tvm_ffi_{function} tvm_ffi_unchecked_{function}\n"
+
+
+def _exported(function: str) -> str:
+    return f"#undef __tvm_ffi_{function}\n"
+
+
+def _checks(functions: Mapping[str, Export]) -> str:
+    """Return the exported functions that check their arguments, then call the renamed functions."""
+    checked = {name: export.checked for name, export in functions.items() if export.checked}
+    if not checked:
+        return ""
+    from ..codegen.c import checked_exports  # lazy import, because most builds have no signature
+
+    return checked_exports(checked)
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"
@@ -119,15 +145,20 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     defined.
     """
     head, tail = _includes(_C_HEADERS), ""
+    if any(export.checked for export in functions.values()):
+        tail += _MARK_CHECKED
     if any(export.doc or export.signature for export in functions.values()):
         tail += _includes([_C_SIGNATURE_HEADER])
     for function, export in functions.items():
+        head += _renamed(function) if export.checked else ""
+        tail += _exported(function) if export.checked else ""
         head += f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{function}{_C_PARAMETERS};\n"
         if export.signature:
             text = _c_literal(export.signature)
             tail += f"TVM_FFI_DLL_EXPORT_SIGNATURE({function}, {text})\n"
         if export.doc:
             tail += f"TVM_FFI_DLL_EXPORT_DOC({function}, {_c_literal(export.doc)})\n"
+    tail += _checks(functions)
     if functions:
         symbols = ", ".join(f"__tvm_ffi_{function}" for function in functions)
         tail += "__attribute__((used)) static TVMFFISafeCallType const tvm_ffi_listed[] = "

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._exports import exports_of
 from ._lookup import find_or_build
 from ._request import IS_WINDOWS, Options, Request, file_request, inline_request
 
@@ -39,6 +40,7 @@ def build_inline(
     output: str | None = None,
     c_sources: Sequence[str] | str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> str:
     """Build a shared library from source text and return its path.
 
@@ -57,6 +59,7 @@ def build_inline(
         defined.  The value of a mapping is the documentation of the function or its signature: a
         `tvm_ffi.Signature`, or text that starts with the function's name and a parenthesis and can
         be parsed as a signature.  The documentation in a signature becomes that of the function.
+        A function with a signature checks its arguments, for callers in every language.
     extra_cflags, extra_cuda_cflags, extra_ldflags : sequence of str, optional
         Additional options for the C and C++ compilers, the CUDA compiler and the linker.  They are
         passed after the default options.
@@ -76,6 +79,9 @@ def build_inline(
     verbose : bool
         True to print the commands and their output to the standard error stream, unless
         ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names another stream.
+    unchecked : bool
+        True to leave out the argument checks of the signatures, as if each had the clause
+        ``unchecked``.
 
     Returns
     -------
@@ -104,7 +110,9 @@ def build_inline(
         verbose,
     )
     sources = {"c": c_sources, "cpp": cpp_sources, "cuda": cuda_sources}
-    request = inline_request(name, sources, functions, embed_cubin, output, options)
+    request = inline_request(
+        name, sources, exports_of(functions, unchecked), embed_cubin, output, options
+    )
     return str(find_or_build(request))
 
 
@@ -124,13 +132,14 @@ def load_inline(
     backend: str | None = None,
     c_sources: Sequence[str] | str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> Module:
     """Build a shared library from source text and load it.
 
     Parameters
     ----------
     name, cpp_sources, cuda_sources, c_sources, functions, extra_cflags, extra_cuda_cflags, \
-    extra_ldflags, extra_include_paths, build_directory, embed_cubin, backend, verbose
+    extra_ldflags, extra_include_paths, build_directory, embed_cubin, backend, verbose, unchecked
         See `build_inline`.
     keep_module_alive : bool
         See `tvm_ffi.load_module`.
@@ -166,7 +175,9 @@ def load_inline(
         verbose,
     )
     sources = {"c": c_sources, "cpp": cpp_sources, "cuda": cuda_sources}
-    request = inline_request(name, sources, functions, embed_cubin, None, options)
+    request = inline_request(
+        name, sources, exports_of(functions, unchecked), embed_cubin, None, options
+    )
     return _load(request, keep_module_alive)
 
 

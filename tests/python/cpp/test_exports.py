@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 
+import numpy as np
 import pytest
 
+import tvm_ffi
 from tvm_ffi import Signature, cpp
 from tvm_ffi.inspection import inspect_library
 
@@ -139,4 +143,90 @@ def test_cuda_functions_are_exported_like_cpp_functions(fake_compilers, monkeypa
     cpp.build_inline("device", cuda_sources="// x", functions={"f": "f(x: float32[n] on cuda)"})
     main = cpp.cache.find("device")[0].path.with_name("cuda.cu").read_text()
     text = '"f(x: float32[n] on cuda)"'
-    assert main.endswith(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(f, f, {text});\n")
+    assert f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(f, f, {text});\n" in main
+    assert "return tvm_ffi_unchecked_f(handle, args, num_args, result);" in main
+
+
+# ---- checks of arguments -------------------------------------------------------------------------
+
+TOTAL = """double total(tvm::ffi::TensorView x) {
+  double sum = 0;
+  for (int64_t i = 0; i < x.size(0); ++i) sum += static_cast<const double*>(x.data_ptr())[i];
+  return sum;
+}
+int64_t size(tvm::ffi::Shape shape, int64_t n) { return static_cast<int64_t>(shape.size()) + n; }
+"""
+# Calls a function as native code does, without the caller's signature checks.
+FORWARD = """TVM_FFI_DLL_EXPORT int __tvm_ffi_forward(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)handle;
+  return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
+}
+"""
+FIRST = """TVM_FFI_DLL_EXPORT int __tvm_ffi_first(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  const DLTensor* x = args[0].type_index == kTVMFFITensor
+      ? TVMFFITensorGetDLTensorPtr(args[0].v_obj) : (const DLTensor*)args[0].v_ptr;
+  (void)handle, (void)num_args;
+  result->type_index = kTVMFFIFloat, result->zero_padding = 0;
+  result->v_float64 = *(const double*)x->data;
+  return 0;
+}
+"""
+SIGNATURES = {
+    "total": "total(x: float64[n] compact) -> float",
+    "size": "size(shape: Shape, n: int8 = 2) -> int",
+}
+
+
+@pytest.fixture
+def forward():
+    return cpp.load_inline(
+        "forward", c_sources=FORWARD, functions=["forward"], keep_module_alive=False
+    ).forward
+
+
+@needs_cxx
+def test_functions_with_a_signature_check_the_arguments_of_native_callers(forward):
+    module = load({"cpp_sources": TOTAL}, SIGNATURES)
+    assert forward(module.total, np.arange(4.0)) == 6.0
+    for x, text in (
+        (np.arange(10.0)[::2], "expected a compact tensor, got strides (2,)"),
+        (np.arange(10), "expected dtype float64, got int64"),
+        (np.ones((3, 3)), "expected 1 dimension, got 2"),
+    ):
+        for call in (module.total, lambda x: forward(module.total, x)):
+            with pytest.raises(ValueError, match=re.escape(f"total() argument 'x': {text}")):
+                call(x)
+    assert (module.size((1, 2)), module.size((1, 2), n=5)) == (4, 7)  # C++ checks containers
+    with pytest.raises(ValueError, match=r"size\(\) argument 'n': 128 does not fit int8"):
+        forward(module.size, (1, 2), 128)
+    assert set(module.functions) == {"total", "size"}
+    assert json.loads(metadata_of(module, "total"))["checked"] is True
+
+
+def metadata_of(module, name: str) -> str:
+    return tvm_ffi.get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")(module, name)
+
+
+@needs_cc
+def test_functions_in_c_check_the_arguments_of_native_callers(forward):
+    functions = {"first": "first(x: float64[n] compact) -> float doc 'The first.'"}
+    module = load({"c_sources": FIRST}, functions)
+    assert forward(module.first, np.arange(3.0) + 5) == 5.0
+    with pytest.raises(ValueError, match=r"^first\(\) argument 'x': expected dtype float64"):
+        forward(module.first, np.arange(3))
+    assert json.loads(metadata_of(module, "first"))["checked"] is True
+    assert module.get_function_doc("first") == "The first."
+
+
+@needs_cxx
+def test_unchecked_leaves_the_checks_out(forward):
+    module = load({"cpp_sources": TOTAL, "unchecked": True}, SIGNATURES)
+    every_second = np.arange(8.0)[::2]
+    assert module.total(every_second) == forward(module.total, every_second) == 0 + 1 + 2 + 3
+    assert module.get_function_signature("total").unchecked
+    text = SIGNATURES["total"] + " unchecked"
+    module = load({"cpp_sources": TOTAL}, {"total": text})
+    assert module.total(every_second) == 0 + 1 + 2 + 3
+    assert "checked" not in json.loads(metadata_of(module, "total"))

@@ -63,14 +63,20 @@ static inline char* TVMFFICWriteJSON_(char* out, const char* text, size_t size) 
   return out;
 }
 
+/* Further members of the metadata, as JSON text after the signature.  Generated code defines it for
+ * functions that check their arguments: ",\"checked\":true". */
+#ifndef TVM_FFI_SIGNATURE_MEMBERS_
+#define TVM_FFI_SIGNATURE_MEMBERS_ ""
+#endif
+
 /* Return {"signature":"TEXT"}.  The text is escaped at run time, so that the library contains it
  * only once.
  *
  * result   receives an owned string.
  * Fails:   out of memory.     Threads: any. */
 static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIAny* result) {
-  static const char begin[] = "{\"signature\":\"";
-  char* json = (char*)malloc(sizeof(begin) + 6 * size + 2);
+  static const char begin[] = "{\"signature\":\"", end_text[] = "\"" TVM_FFI_SIGNATURE_MEMBERS_ "}";
+  char* json = (char*)malloc(sizeof(begin) + 6 * size + sizeof(end_text));
   char* end;
   int code;
   if (json == NULL) {
@@ -79,8 +85,8 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
   }
   memcpy(json, begin, sizeof(begin) - 1);
   end = TVMFFICWriteJSON_(json + sizeof(begin) - 1, text, size);
-  *end++ = '"';
-  *end++ = '}';
+  memcpy(end, end_text, sizeof(end_text) - 1);
+  end += sizeof(end_text) - 1;
   code = TVMFFICReturnText_(json, (size_t)(end - json), result);
   free(json);
   return code;
