@@ -50,7 +50,7 @@ TEST_CASE("creating a module does not need the driver") {
       R"({\"type\":\"Variant\",\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.Array\",)"
       R"(\"args\":[{\"type\":\"int\"}]}]}]}}",)"
       R"("signature":"scale(x: unknown ctypes.c_void_p | Tensor | None, n: int, )"
-      R"~(gridDim: int | Array[int], blockDim: int | Array[int])"})~");
+      R"~(gridDim: int | Array[int], blockDim: int | Array[int])","checked":true})~");
   CHECK(!module->GetFunctionMetadata("other").has_value());
 }
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constructors (``__init__``) of classes that are registered for native types."""
 
-from inspect import Parameter
-
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
@@ -13,8 +11,6 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.call cimport Function, Vectorcall, call_into, move_handle
 from tvm_ffi._binding.object cimport CObject, LinkedObject, set_exception
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
-
-cdef object _RECEIVER = Parameter("self", Parameter.POSITIONAL_ONLY)
 
 
 cdef class Constructor:
@@ -76,8 +72,11 @@ cdef class Constructor:
         # Python calls this only for attributes that neither the instance nor the class has.
         if name != "__signature__" or not self.has_signature:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        from inspect import Parameter  # slow to import, rarely needed
+
         native = self.construct.__signature__
-        return native.replace(parameters=[_RECEIVER, *native.parameters.values()])
+        receiver = Parameter("self", Parameter.POSITIONAL_ONLY)
+        return native.replace(parameters=[receiver, *native.parameters.values()])
 
 
 cdef PyObject* _construct(
