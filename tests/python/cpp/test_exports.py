@@ -179,15 +179,15 @@ SIGNATURES = {
 }
 
 
-@pytest.fixture
-def forward():
+def load_forward():
     return cpp.load_inline(
         "forward", c_sources=FORWARD, functions=["forward"], keep_module_alive=False
     ).forward
 
 
 @needs_cxx
-def test_functions_with_a_signature_check_the_arguments_of_native_callers(forward):
+def test_functions_with_a_signature_check_the_arguments_of_native_callers():
+    forward = load_forward()
     module = load({"cpp_sources": TOTAL}, SIGNATURES)
     assert forward(module.total, np.arange(4.0)) == 6.0
     for x, text in (
@@ -210,7 +210,8 @@ def metadata_of(module, name: str) -> str:
 
 
 @needs_cc
-def test_functions_in_c_check_the_arguments_of_native_callers(forward):
+def test_functions_in_c_check_the_arguments_of_native_callers():
+    forward = load_forward()
     functions = {"first": "first(x: float64[n] compact) -> float doc 'The first.'"}
     module = load({"c_sources": FIRST}, functions)
     assert forward(module.first, np.arange(3.0) + 5) == 5.0
@@ -221,7 +222,8 @@ def test_functions_in_c_check_the_arguments_of_native_callers(forward):
 
 
 @needs_cxx
-def test_unchecked_leaves_the_checks_out(forward):
+def test_unchecked_leaves_the_checks_out():
+    forward = load_forward()
     module = load({"cpp_sources": TOTAL, "unchecked": True}, SIGNATURES)
     every_second = np.arange(8.0)[::2]
     assert module.total(every_second) == forward(module.total, every_second) == 0 + 1 + 2 + 3
