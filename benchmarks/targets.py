@@ -24,14 +24,21 @@ class Target:
 
     row: str
     reference: str
-    """`INCUMBENT`, `FLOOR`: that implementation in the same row.  `EMPTY_FUNCTION`: our value in
+    """`INCUMBENT`, `FLOOR`: that implementation in the same row.  The name of a row: our value in
     that row.  `ABSOLUTE`: `limit` is a value in the unit of the row."""
     limit: float  # our largest value that meets the target
 
 
 FLOOR_LIMIT = 1.25  # limit of call rows whose floor does the same work
 STATEMENT_FLOOR_LIMIT = 1.5  # limit of statement rows that have a floor
-WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION)
+# Rows of calls that check a signature, the same calls without checks, and the limit of the ratio.
+CHECKED = (
+    ("checked_ints", "noop_ints", 1.05),
+    ("checked_numpy", "noop_numpy", 1.12),
+    ("checked_torch", "noop_torch", 1.06),
+)
+# Call rows whose floor does less work, or that are references themselves.
+WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION, *(row for row, _, _ in CHECKED))
 # Ours walks the object generically, with hooks, cycles and nested objects; the floor compares one
 # int.  No target against the floor.
 BY_GENERAL_WALK = ("py_class_eq", "py_class_hash")
@@ -64,6 +71,7 @@ TARGETS: tuple[Target, ...] = (
     Target("noop_numpy", INCUMBENT, 0.20),
     Target("noop_torch", INCUMBENT, 0.60),
     Target("noop_gil_kept", EMPTY_FUNCTION, 1.0),
+    *(Target(*checked) for checked in CHECKED),
     Target("callback", INCUMBENT, 0.60),
     Target("raise_error", INCUMBENT, 0.15),
     Target("array_index", INCUMBENT, 0.08),

@@ -28,6 +28,20 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_named(void* handle, const TVMFFIAny* args, int3
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(named, "named(x: Any, y: Any = 1, z: Any = 1)")
 
+/* Same as `noop`, with signatures that callers check. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_checked_ints(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                              TVMFFIAny* result) {
+  return __tvm_ffi_noop(handle, args, num_args, result);
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(checked_ints, "checked_ints(x: int, y: int, z: int)")
+TVM_FFI_DLL_EXPORT int __tvm_ffi_checked_arrays(void* handle, const TVMFFIAny* args,
+                                                int32_t num_args, TVMFFIAny* result) {
+  return __tvm_ffi_noop(handle, args, num_args, result);
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(checked_arrays,
+                             "checked_arrays(x: float32[n, m] compact, "
+                             "y: float32[n, m] compact, z: float32[n, m] compact)")
+
 /* Return the first argument. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_echo(void* handle, const TVMFFIAny* args, int32_t num_args,
                                       TVMFFIAny* result) {

@@ -60,6 +60,25 @@ CALL_ROWS: tuple[CallRow, ...] = (
         ("z",),
         among_arrays=True,
     ),
+    CallRow(
+        "checked_ints", "checked(int, int, int)", "checked_ints", ("int",) * 3, (), "noop_ints"
+    ),
+    CallRow(
+        "checked_numpy",
+        "checked(3 x NumPy array)",
+        "checked_arrays",
+        ("numpy",) * 3,
+        floor="noop_numpy",
+        among_arrays=True,
+    ),
+    CallRow(
+        "checked_torch",
+        "checked(3 x torch tensor)",
+        "checked_arrays",
+        ("torch",) * 3,
+        floor="noop_torch",
+        among_arrays=True,
+    ),
     CallRow("echo_int", "echo(int)", "echo", ("int",)),
     CallRow("echo_short_str", "echo(short str)", "echo", ("short_str",), floor="echo_str"),
     CallRow("echo_long_str", "echo(long str)", "echo", ("long_str",), floor="echo_str"),
