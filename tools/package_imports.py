@@ -38,6 +38,7 @@ UPWARD = {
     # which import native code on first use.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
     ("tvm_ffi.signature._check_program", "tvm_ffi._binding.values"),
+    ("tvm_ffi.signature._check_program", "tvm_ffi._dtype"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.values"),

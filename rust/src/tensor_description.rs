@@ -328,10 +328,20 @@ impl<'a> TensorDescription<'a> {
             return false;
         }
         let have_elements = |tensor: &Self| !tensor.tensor.data.is_null() && !tensor.is_empty();
-        self.device() == other.device()
+        // The data pointers of other devices may be handles, so only equal ones are comparable.
+        let are_comparable =
+            self.tensor.data == other.tensor.data || self.has_direct_address();
+        are_comparable
+            && self.device() == other.device()
             && have_elements(self)
             && have_elements(other)
             && (distance == 0 || (self.is_compact() && other.is_compact()))
+    }
+
+    /// Return true if data pointers of the device are addresses, not handles.
+    fn has_direct_address(&self) -> bool {
+        // CPU, CUDA and ROCm, with their host memory.
+        matches!(self.device().device_type, 1 | 2 | 3 | 10 | 11 | 13)
     }
 
     /// Return true if a slice of one tensor may contain elements of the other tensor, although

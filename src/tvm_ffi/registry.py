@@ -129,6 +129,8 @@ def _register(
 
         metadata, doc = metadata_text(signature), signature.doc or ""
     set_global_func(name, function, override, metadata, doc)
+    if signature is not None and isinstance(pyfunc, Function):
+        return get_global_func(name)  # `function` keeps the signature that it had before
     return function
 
 

@@ -4,6 +4,7 @@
 #define TVM_FFI_RUNTIME_EXTRA_CHECKS_TENSOR_PROPERTIES_H_
 
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/container/tensor.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -71,6 +72,8 @@ inline bool Overlap(const DLTensor& a, const DLTensor& b) {
   bool is_same_device =
       a.device.device_type == b.device.device_type && a.device.device_id == b.device.device_id;
   if (!is_same_device || a.data == nullptr || b.data == nullptr) return false;
+  // The data pointers of other devices may be handles, so only equal ones are comparable.
+  if (a.data != b.data && !IsDirectAddressDevice(a.device)) return false;
   if (IsEmpty(a) || IsEmpty(b)) return false;
   return distance == 0 || (IsCompact(a) && IsCompact(b));
 }

@@ -25,6 +25,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object value, PyObject* error) except? -1
     bint PyIndex_Check(object value)
     bint PyLong_CheckExact(object value)
+    bint PyLong_Check(PyObject* value) noexcept
     long PyLong_AsLong(PyObject* value) noexcept
     double PyLong_AsDouble(PyObject* value) noexcept
     PyObject* PyLong_FromLongLong(long long value) noexcept

@@ -12,8 +12,10 @@ _EXACT = (
     *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
     *("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
 )
-_SIZED = "bool|u?int[1-9][0-9]{0,2}|float(?:16|32|64)|bfloat16|complex(?:64|128)"
-_DTYPE = re.compile(rf"(?:{_SIZED}|{'|'.join(_EXACT)})(?:x[1-9][0-9]{{0,4}})?")
+_SIZED = "bool|u?int(?P<bits>[1-9][0-9]{0,2})|float(?:16|32|64)|bfloat16"
+_DTYPE = re.compile(
+    rf"(?:{_SIZED}|{'|'.join(_EXACT)})(?:x(?P<lanes>[1-9][0-9]{{0,4}}))?|complex(?:64|128)"
+)
 COMMON_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", *_EXACT),
@@ -23,7 +25,8 @@ _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 
 def is_dtype_name(name: str) -> bool:
     """Return True if a name is that of a dtype, such as ``float8_e4m3fn`` or ``int8x4``."""
-    return _DTYPE.fullmatch(name) is not None
+    found = _DTYPE.fullmatch(name)
+    return found is not None and int(found["bits"] or 0) <= 255 and int(found["lanes"] or 0) <= 32767
 
 
 def is_scalar_dtype(name: str) -> bool:

@@ -297,6 +297,12 @@ WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
 
+/* Return true if data pointers of the device are addresses, not handles. */
+WRAPPER_HOT bool wrapper_has_addresses(DLDevice device) {
+  const int32_t type = (int32_t)device.device_type;
+  return type <= kDLCUDAHost || type == kDLCUDAManaged || type == kDLROCM || type == kDLROCMHost;
+}
+
 /* Return true if two tensors certainly share memory: if they have the same first element, or if
  * both are compact and their bytes overlap.  Other tensors with gaps may be interleaved. */
 WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
@@ -308,6 +314,8 @@ WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
   if (a->device.device_type != b->device.device_type) return false;
   if (a->device.device_id != b->device.device_id) return false;
   if (a->data == NULL || b->data == NULL) return false;
+  /* The data pointers of other devices may be handles, so only equal ones are comparable. */
+  if (a->data != b->data && !wrapper_has_addresses(a->device)) return false;
   if (wrapper_is_empty(a) || wrapper_is_empty(b)) return false;
   if (distance == 0) return true;
   return wrapper_is_compact(a, a->ndim) && wrapper_is_compact(b, b->ndim);

@@ -78,7 +78,7 @@ def _is_default(parameter: Parameter, default: Any) -> bool:
     try:
         converted = checked_default(parameter.name, parameter.type, default)
     except (TypeError, ValueError):  # an object such as a `Device`, declared by its text
-        return bool(str(default) == parameter.default)
+        return str(default) in (parameter.default, f"{parameter.default}:0")
     return same_default(converted, parameter.default)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 
-from .._binding.values import DataType, Device
+from .._binding.values import Device
+from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ._checks import (
     Check,
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _VERSION = 1
+_MAX_PARAMETERS = 1 << 12  # kMaxTensors in runtime/extra/checks/program.cc
 NONE = -1  # an optional index that is absent
 _ERRORS = ("TypeError", "ValueError", "RuntimeError")
 # Names of operations; the index is the operation's code (ORDER check-operations).
@@ -78,8 +80,12 @@ _INDICES = {
 
 
 def check_program(signature: Declaration) -> bytes | None:
-    """Return the check program of a signature; None if the signature has a variadic parameter."""
-    if any(parameter.kind == "variadic" for parameter in signature.parameters):
+    """Return the check program of a signature.
+
+    None if the signature has a variadic parameter, or more parameters than the runtime accepts.
+    """
+    parameters = signature.parameters
+    if len(parameters) > _MAX_PARAMETERS or any(p.kind == "variadic" for p in parameters):
         return None
     writer = CheckWriter(signature)
     writer.write_checks()
@@ -375,7 +381,7 @@ def _device_words(name: str | None) -> tuple[int, int]:
 
 
 def _dtype_word(name: str) -> bytes:
-    found = DataType(name)
+    found = dtype(name)
     return words(found.type_code | found.bits << 8 | found.lanes << 16)
 
 

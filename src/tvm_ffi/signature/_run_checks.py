@@ -22,6 +22,8 @@ from ._types import ELLIPSIS, ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]
 
+# Device types whose data pointers are addresses.
+_DIRECT_ADDRESS_DEVICES = ("cpu", "cuda", "cuda_host", "rocm", "rocm_host", "cuda_managed")
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError, "BufferError": BufferError}
 
 
@@ -229,6 +231,10 @@ def _overlap(a: Any, b: Any) -> bool:
     Other tensors with gaps may be interleaved, such as the odd and the even elements of a vector.
     """
     if a.device != b.device or _is_null(a) or _is_null(b) or 0 in a.shape or 0 in b.shape:
+        return False
+    # The data pointers of other devices may be handles, so only equal ones are comparable.
+    handles = a.data_ptr() - a.byte_offset, b.data_ptr() - b.byte_offset
+    if handles[0] != handles[1] and a.device.type not in _DIRECT_ADDRESS_DEVICES:
         return False
     lower, upper = (a, b) if a.data_ptr() < b.data_ptr() else (b, a)
     distance = upper.data_ptr() - lower.data_ptr()

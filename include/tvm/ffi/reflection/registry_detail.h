@@ -80,12 +80,17 @@ class arg : public InfoTrait {
       if (key == kSignature) entry = &value;
     }
     if (entry == nullptr) {
-      info->metadata_.emplace_back(kSignature, String("() -> Any"));
+      Declare("() -> Any", info);
       entry = &info->metadata_.back().second;
     }
     std::string text = entry->cast<std::string>();
     size_t end = text.rfind(')');
     *entry = String(text.insert(end, (end > 1 ? ", " : "") + Text()));
+  }
+  // Appends the entry "signature", and a mark: typed functions check their arguments themselves.
+  static void Declare(const char* signature, MethodInfoBuilder* info) {
+    info->metadata_.emplace_back("checked", true);
+    info->metadata_.emplace_back(kSignature, String(signature));
   }
   static constexpr const char* kSignature = "signature";
   static constexpr const char* kReceiverSignature = "(self: unknown Any, /) -> Any";
@@ -403,7 +408,7 @@ MethodInfoBuilder MakeMethodInfo(const char* name, bool is_member, int64_t flags
                                  const Function& function, const Extra&... extra) {
   MethodInfoBuilder info{};
   if (is_member && (std::is_same_v<Extra, arg> || ...)) {
-    info.metadata_.emplace_back(arg::kSignature, String(arg::kReceiverSignature));
+    arg::Declare(arg::kReceiverSignature, &info);
   }
   info.name = AsByteArray(name);
   info.flags = flags;

@@ -569,8 +569,15 @@ cdef class Method(Function):
 
 cdef object wrap_function(abi.TVMFFIObjectHandle owned):
     cdef object function = wrap_object(owned)
-    if keeps_gil(owned) and isinstance(function, Function):
+    cdef object origin
+    if not isinstance(function, Function):
+        return function
+    if keeps_gil(owned):
         (<Function>function).releases_gil = False
+    if callable_of(owned) == NULL:  # a function of a module keeps its signature as a value
+        origin = get_object_metadata(<CObject>function)
+        if origin is not None:
+            set_origin(<Function>function, origin)
     return function
 
 

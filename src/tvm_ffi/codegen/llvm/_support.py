@@ -29,6 +29,8 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # DLPack dtype code of complex numbers
+# Device types whose data pointers are addresses: CPU, CUDA and ROCm, with their host memory.
+DIRECT_ADDRESS_DEVICES = (1, 2, 3, 10, 11, 13)
 PAIR = ir.LiteralStructType([I64, I1])  # pair of the result of a division and an overflow flag
 
 
@@ -254,6 +256,12 @@ def overlap(code: Code, a: Any, b: Any) -> None:
         is_null = code.icmp_unsigned("==", code.field(tensor, TENSOR, "data"), null())
         with code.if_then(code.or_(is_null, is_empty(code, tensor))):
             code.ret(I1(0))
+    # The data pointers of other devices may be handles, so only equal ones are comparable.
+    differ = code.icmp_unsigned("!=", *[code.field(t, TENSOR, "data") for t in (a, b)])
+    type_ = code.field(a, TENSOR, "device_type")
+    has_addresses = code.is_any(type_, list(DIRECT_ADDRESS_DEVICES))
+    with code.if_then(code.and_(differ, code.not_(has_addresses))):
+        code.ret(I1(0))
     ranks = [code.field(tensor, TENSOR, "ndim") for tensor in (a, b)]
     are_compact = code.and_(is_compact(code, a, ranks[0]), is_compact(code, b, ranks[1]))
     code.ret(code.or_(code.not_(is_distinct), are_compact))
