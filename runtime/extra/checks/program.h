@@ -40,7 +40,8 @@
 //     device         device type, device id or -1, optional message index
 //     negative       optional message index for a negative extent
 //     layout         number of leading dimensions whose strides are free, optional message index;
-//                    the others must be row-major without gaps
+//                    the others must be row-major without gaps.  A negative number -k means all
+//                    dimensions but the last k
 //     repeats        optional message index for a stride of 0
 //     extents        number, then each: dimension, as from the last if negative; kind (0 constant,
 //                    1 stores the value of a name, 2 equal to the value of a name, 3 one of both);
@@ -158,7 +159,7 @@ struct ArgumentCheck {
   DLDevice device;  // device_id is -1 for all devices of the type
   uint32_t device_failure;
   uint32_t negative_failure;
-  int32_t free_dimensions;
+  int32_t free_dimensions;  // -k for all dimensions but the last k
   uint32_t layout_failure, repeats_failure;
   std::vector<ExtentCheck> extents;
   uint64_t alignment;

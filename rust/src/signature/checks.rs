@@ -219,8 +219,8 @@ fn check_tensor(
     }
     // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
     let description = unsafe { TensorDescription::from_raw(tensor) }?;
-    if kind.is_compact {
-        description.check_layout()?;
+    if let Some(first) = kind.compact_from {
+        description.check_layout(first)?;
     }
     if parameter.is_written_tensor() {
         description.check_repeats()?;

@@ -254,7 +254,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         extents: [Extent::Any; MAX_EXTENTS],
         num_extents: 0,
         gap: None,
-        is_compact: false,
+        compact_from: None,
         is_pointer: false,
         alignment: 1,
         device: (-1, -1),
@@ -276,11 +276,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
     if cursor.accept(b'[') {
         read_extents(cursor, signature, &mut tensor);
     }
-    let layout = cursor.word();
-    if same(layout, "compact") || same(layout, "strided") {
-        cursor.skip(layout.len());
-    }
-    tensor.is_compact = same(layout, "compact") || (tensor.is_pointer && !same(layout, "strided"));
+    tensor.compact_from = read_layout(cursor, &tensor);
     if same(cursor.word(), "align") {
         cursor.skip("align".len());
         tensor.alignment = read_alignment(cursor);
@@ -293,6 +289,35 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         cursor.fail("'compact', 'strided', 'align', 'on' or the end of the type");
     }
     Kind::Tensor(tensor)
+}
+
+/// Read the layout and return the first dimension that must be row-major without gaps.
+const fn read_layout(cursor: &mut Cursor, tensor: &TensorKind) -> Option<i32> {
+    let layout = cursor.word();
+    let is_compact = same(layout, "compact");
+    if !is_compact && !same(layout, "strided") {
+        return if tensor.is_pointer { Some(0) } else { None };
+    }
+    cursor.skip(layout.len());
+    if !is_compact {
+        return None;
+    }
+    if !same(cursor.word(), "from") {
+        return Some(0);
+    }
+    cursor.skip("from".len());
+    let is_negative = cursor.accept(b'-');
+    let digits = cursor.take_digits("the number of a dimension");
+    let dimension = number(digits);
+    let ndim = tensor.num_extents as i64;
+    let has_ndim = tensor.has_shape && tensor.gap.is_none();
+    let is_missing = has_ndim && dimension >= ndim + is_negative as i64;
+    if dimension == 0 || dimension > i32::MAX as i64 || is_missing {
+        let sign = if is_negative { "-" } else { "" };
+        let text = "`; expected another dimension of the tensor than 0";
+        refuse(&["signature: got `compact from ", sign, digits, text]);
+    }
+    Some(if is_negative { -dimension as i32 } else { dimension as i32 })
 }
 
 const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {

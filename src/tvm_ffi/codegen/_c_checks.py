@@ -294,8 +294,10 @@ class CheckPrinter:
 
     def _layout(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
-        ndim = check.tensor.ndim
-        test = f"!wrapper_is_compact({name}, {f'{name}->ndim' if ndim is None else ndim})"
+        ndim, first = check.tensor.ndim, check.tensor.compact_from or 0
+        rank = f"{name}->ndim" if ndim is None else str(ndim)
+        start = f"{rank} - {-first}" if first < 0 else str(first)
+        test = f"!wrapper_is_compact({name}, {rank}, {start})"
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:

@@ -512,10 +512,11 @@ def _refined(signature: Signature, arguments: Sequence[Argument], device: str | 
         type_ = parameter.type
         if isinstance(type_, TensorType) and parameter.name in addresses:
             is_strided = parameter.name in strided
-            if type_.layout == "strided" and not is_strided:
+            if type_.has_free_strides and not is_strided:
+                strides = "any" if type_.compact_from is None else "other"
                 raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have any strides, but "
-                    "only its address is passed; also pass its strides, or declare it compact"
+                    f"{signature.name}: parameter '{parameter.name}' may have {strides} strides, "
+                    "but only its address is passed; also pass its strides, or declare it compact"
                 )
             layout = "strided" if type_.layout is None and is_strided else type_.layout
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)

@@ -254,12 +254,12 @@ WRAPPER_HOT int32_t wrapper_negative_axis(const DLTensor* tensor, int32_t ndim) 
   return -1;
 }
 
-/* Return true if a tensor is empty, or if the elements are in row-major order without gaps.  The
- * strides of axes of extent 1 are ignored. */
-WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
+/* Return true if a tensor is empty, or if the axes from `first` on are in row-major order without
+ * gaps; a negative `first` means all axes.  The strides of axes of extent 1 are ignored. */
+WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim, int32_t first) {
   uint64_t step = 1; /* unsigned, because the product of extents may overflow */
   if (tensor->strides == NULL) return true;
-  for (int32_t i = ndim - 1; i >= 0; --i) {
+  for (int32_t i = ndim - 1; i >= 0 && i >= first; --i) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
       return wrapper_is_empty(tensor);
     }
@@ -310,7 +310,7 @@ WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
   if (a->data == NULL || b->data == NULL) return false;
   if (wrapper_is_empty(a) || wrapper_is_empty(b)) return false;
   if (distance == 0) return true;
-  return wrapper_is_compact(a, a->ndim) && wrapper_is_compact(b, b->ndim);
+  return wrapper_is_compact(a, a->ndim, 0) && wrapper_is_compact(b, b->ndim, 0);
 }
 
 /* Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type. */

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 
-from .._binding.values import DataType, Device
+from .._binding.values import DataType, Device, create_dtype
 from .._schema.dtypes import integer_range
 from ._checks import (
     Check,
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _VERSION = 1
+_COMPLEX = 5  # DLPack dtype code of complex numbers
 NONE = -1  # an optional index that is absent
 _ERRORS = ("TypeError", "ValueError", "RuntimeError")
 # Names of operations; the index is the operation's code (ORDER check-operations).
@@ -289,7 +290,7 @@ class CheckWriter:
         row += words(failure("dtype"), failure("dtype", "variable"))
         row += words(*_device_words(type_.device), failure("device"))
         row += words(failure("negative"))
-        row += words(0, failure("layout"), failure("repeats"))
+        row += words(type_.compact_from or 0, failure("layout"), failure("repeats"))
         is_optional = "None" in (accepted_type_names(type_) or ())
         row += counted(
             self._extent(check, is_certain=not is_optional)
@@ -375,7 +376,11 @@ def _device_words(name: str | None) -> tuple[int, int]:
 
 
 def _dtype_word(name: str) -> bytes:
-    found = DataType(name)
+    if name.startswith("complex"):  # the runtime does not parse names of complex dtypes
+        bits, _, lanes = name.removeprefix("complex").partition("x")
+        found = create_dtype(DataType, _COMPLEX, int(bits), int(lanes or 1))
+    else:
+        found = DataType(name)
     return words(found.type_code | found.bits << 8 | found.lanes << 16)
 
 

@@ -303,8 +303,10 @@ class _CheckBuilder:
             yield self._check("device", device=self._failure("ValueError", template))
         template = "shape[{axis}] must be >= 0, got {got}"
         yield self._check("negative", negative=self._failure("ValueError", template))
-        if type_.is_compact:
-            template = "expected a compact tensor, got strides {got}"
+        first = type_.compact_from
+        if first is not None:
+            wanted = f"tensor that is compact from dimension {first}" if first else "compact tensor"
+            template = f"expected a {wanted}, got strides {{got}}"
             yield self._check("layout", layout=self._failure("ValueError", template))
         if self._parameter.is_written:
             remedy = "array" if self._parameter.direction == "out" else "copy"

@@ -7,8 +7,8 @@
     results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
     type       =  ( tensor | number ) [ "|" "None" ]  |  any type of `_schema.parsing`
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
-                  [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ]
-                  [ "align" bytes ] [ "on" device ]
+                  [ "[" [ extent { "," extent } ] "]" ] [ layout ] [ "align" bytes ] [ "on" device ]
+    layout     =  "compact" [ "from" [ "-" ] dimension ]  |  "strided"
     extent     =  "..." | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"  |  "doc" string
@@ -289,7 +289,7 @@ class _SignatureParser:
         position = tokens.position
         dtype, is_pointer = self._element_type()
         shape = self._shape() if tokens.token == "[" else None
-        layout = tokens.advance() if tokens.token in ("compact", "strided") else None
+        layout = self._layout() if tokens.token in ("compact", "strided") else None
         alignment = self._alignment() if tokens.accept("align") else None
         device = self._device() if tokens.accept("on") else None
         parts = dtype, shape, layout, device, is_pointer, self._accept_none(), alignment
@@ -320,6 +320,16 @@ class _SignatureParser:
                 break
         tokens.expect(end)
         return tuple(found)
+
+    def _layout(self) -> str:
+        tokens = self._tokens
+        layout = tokens.advance()
+        if layout == "strided" or not tokens.accept("from"):
+            return layout
+        sign = "-" if tokens.accept("-") else ""
+        if not tokens.token.isdecimal():
+            raise tokens.error("the number of a dimension")
+        return f"{layout} from {sign}{self._integer()}"
 
     def _alignment(self) -> int:
         if not self._tokens.token.isdecimal():

@@ -164,7 +164,9 @@ class _CallChecker:
                 _raise(check.failures["negative"], axis=axis, got=extent)
 
     def _layout(self, check: Check, tensor: Any) -> None:
-        if not tensor.is_contiguous():
+        first = check.tensor.compact_from
+        assert first is not None
+        if not values.is_compact(tensor.shape, tensor.strides, first):
             _raise(check.failures["layout"], got=values.strides_text(tensor.strides))
 
     def _writable(self, check: Check, tensor: Any) -> None:

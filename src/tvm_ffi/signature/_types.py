@@ -32,6 +32,7 @@ ELLIPSIS = "..."  # in a shape: any number of dimensions
 ANY_EXTENT = "_"  # in a shape: one dimension of any extent
 _LARGEST_ALIGNMENT = 4096  # in bytes: a memory page; no hardware needs more
 _NAME = re.compile(r"[^\W\d]\w*")
+_LAYOUT = re.compile(r"strided|compact(?: from (-?[1-9]\d{0,8}))?")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
 
@@ -46,9 +47,11 @@ class TensorType:
     shape : tuple, length ndim, or None
         Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
         ``"..."`` for any number of extents.  None for any shape; ``("...",)`` is converted to None.
-    layout : {"compact", "strided"}, optional
-        Row-major without gaps, or any strides.  None means unspecified; for a tensor that is
-        passed by address it means compact.
+    layout : str, optional
+        ``"compact"``: row-major without gaps.  ``"compact from K"``: the same for the dimensions
+        from K on, where a negative K counts from the last dimension; the strides of earlier
+        dimensions are free.  ``"strided"``: any strides.  None means unspecified; for a tensor that
+        is passed by address it means compact.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
     is_pointer : bool
@@ -72,8 +75,13 @@ class TensorType:
         self._check_dtype()
         if self.alignment is not None:
             checked_alignment(self.alignment)
-        if self.layout not in (None, "compact", "strided"):
-            raise ValueError(f"layout must be 'compact' or 'strided', got {self.layout!r}")
+        if self.layout is not None and not isinstance(self.layout, str):
+            raise TypeError(f"layout must be a str, got {type(self.layout).__name__}")
+        if self.layout is not None and _LAYOUT.fullmatch(self.layout) is None:
+            raise ValueError(
+                "layout must be 'compact', 'compact from K' where the dimension K is not 0, or "
+                f"'strided', got {self.layout!r}"
+            )
         if self.device is not None and not isinstance(self.device, str):
             raise TypeError(f"device must be a str, got {type(self.device).__name__}")
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
@@ -85,6 +93,12 @@ class TensorType:
             if shape.count(ELLIPSIS) > 1:
                 raise ValueError(f"a shape has at most one '...', got {shape.count(ELLIPSIS)}")
             object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
+        first, ndim = self.compact_from, self.ndim
+        if first and ndim is not None and not -ndim <= first < ndim:
+            raise ValueError(
+                f"'{self.layout}' needs a dimension of the tensor, which has {ndim} "
+                f"dimension{'' if ndim == 1 else 's'}"
+            )
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
@@ -113,9 +127,22 @@ class TensorType:
         return None
 
     @property
-    def is_compact(self) -> bool:
-        """True if elements must be in row-major order without gaps."""
-        return self.layout == "compact" or (self.is_pointer and self.layout is None)
+    def compact_from(self) -> int | None:
+        """First dimension of those that must be row-major without gaps; None if none must be.
+
+        0 if all dimensions must be.  A negative number counts from the last dimension.
+        """
+        if self.layout is None:
+            return 0 if self.is_pointer else None
+        found = _LAYOUT.fullmatch(self.layout)
+        if self.layout == "strided" or found is None:
+            return None
+        return int(found[1] or 0)
+
+    @property
+    def has_free_strides(self) -> bool:
+        """True if the layout of the type declares that some strides are free."""
+        return self.layout not in (None, "compact")
 
     @property
     def ndim(self) -> int | None:

@@ -72,6 +72,7 @@ def test_each_combination_of_dtypes_has_a_callee():
         ("f(x: int) -> float32[...]", {}, "cannot be allocated: its shape is unknown"),
         ("f(x: int8[n] | None) -> int8[n]", {}, "'n' is bound only by an optional argument"),
         ("f(x: Tensor[n] strided)", {}, "may have any strides, but only its address is passed"),
+        ("f(x: Tensor compact from 1)", {}, "may have other strides, but only its address is"),
         ("f(x: Tensor[n])", {"arguments": ["y"]}, "'y' is neither a parameter nor a result, and"),
         ("f(x: Tensor[n])", {"arguments": ["x.stride"]}, r"'x\.stride' is not a field of a param"),
         ("f(x: Tensor[n])", {"arguments": ["y.shape"]}, r"'y\.shape' is not a field of a param"),

@@ -322,11 +322,12 @@ class CheckPrinter:
                 fail(code, check.failures["negative"], axis=axis, got=got)
 
     def _layout(self, check: Check) -> None:
-        code, ndim = self._code, check.tensor.ndim
+        code, ndim, first = self._code, check.tensor.ndim, check.tensor.compact_from or 0
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
             rank = code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
-            with self._rare(code.not_(support.is_compact(code, tensor, rank))):
+            start = code.add(rank, I32(first)) if first < 0 else I32(first)
+            with self._rare(code.not_(support.is_compact(code, tensor, rank, start))):
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
