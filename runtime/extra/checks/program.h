@@ -92,7 +92,8 @@ namespace tvm::ffi::extra::checks {
   OPERATION(kNumDims, "VT")                        \
   OPERATION(kDeviceNumber, "VT")                   \
   OPERATION(kExtent, "VTN") /* axis */             \
-  OPERATION(kStride, "VTN")
+  OPERATION(kStride, "VTN")                        \
+  OPERATION(kSameDimensions, "TNNTNNFF") /* see Gap; count, extent */
 
 enum class Operation : int64_t {
 #define TVM_FFI_CHECK_OPERATION_(name, operands) name,
@@ -111,6 +112,12 @@ enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
 enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
+
+// The dimensions that an ellipsis in a shape stands for: all dimensions from `first` on, except
+// that the tensor has `num_others` dimensions before and after them.
+struct Gap {
+  int64_t first, num_others;
+};
 
 // Compares an extent, or an integer argument, with a constant or with the value of a name.
 struct ExtentCheck {

@@ -254,6 +254,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         extents: [Extent::Any; MAX_EXTENTS],
         num_extents: 0,
         gap: None,
+        gap_name: "",
         compact_from: None,
         is_pointer: false,
         alignment: 1,
@@ -344,12 +345,16 @@ const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
 const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &mut TensorKind) {
     tensor.has_shape = true;
     while cursor.peek() != b']' {
-        if cursor.peek() == b'.' && cursor.peek_at(1) == b'.' && cursor.peek_at(2) == b'.' {
-            cursor.skip(3);
+        let is_named = cursor.peek() == b'*';
+        if is_named || is_ellipsis(cursor) {
+            cursor.skip(if is_named { 1 } else { 3 });
             if tensor.gap.is_some() {
-                cursor.fail("at most one '...'");
+                cursor.fail("at most one '...' or '*name'");
             }
             tensor.gap = Some(tensor.num_extents);
+            if is_named {
+                tensor.gap_name = cursor.take_word("the name of an ellipsis");
+            }
         } else {
             if tensor.num_extents == MAX_EXTENTS {
                 cursor.fail("no more than 8 extents");
@@ -366,6 +371,10 @@ const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &m
     if tensor.gap.is_some() && tensor.num_extents == 0 {
         tensor.has_shape = false;
     }
+}
+
+const fn is_ellipsis(cursor: &Cursor) -> bool {
+    cursor.peek() == b'.' && cursor.peek_at(1) == b'.' && cursor.peek_at(2) == b'.'
 }
 
 const fn read_extent(cursor: &mut Cursor, signature: &mut Signature) -> Extent {
@@ -480,6 +489,27 @@ const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
     }
 }
 
+/// Return true if a name is the name of an extent or of an integer parameter.
+const fn is_extent(signature: &Signature, name: &str) -> bool {
+    let mut index = 0;
+    while index < MAX_NAMES && !name.is_empty() {
+        if same(signature.names[index], name) {
+            return true;
+        }
+        index += 1;
+    }
+    index = 0;
+    while index < signature.num_parameters {
+        let parameter = signature.parameters[index];
+        let is_integer = matches!(parameter.kind, Kind::Int | Kind::Integer(..));
+        if is_integer && !parameter.is_optional && same(parameter.name, name) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
 /// Complete a parsed signature: check dtype variables, and link integer parameters to the extent
 /// names.
 const fn finish(signature: &mut Signature) {
@@ -501,6 +531,12 @@ const fn finish(signature: &mut Signature) {
     index = 0;
     while index < signature.num_parameters {
         let parameter = signature.parameters[index];
+        if let Kind::Tensor(tensor) = parameter.kind {
+            if is_extent(signature, tensor.gap_name) {
+                let name = tensor.gap_name;
+                refuse(&["signature: `", name, "` is both an extent and an ellipsis"]);
+            }
+        }
         if matches!(parameter.kind, Kind::Int | Kind::Integer(..)) {
             let mut name = 0;
             while name < MAX_NAMES {

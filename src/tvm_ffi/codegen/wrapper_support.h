@@ -151,6 +151,23 @@ WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* 
                       count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
+/* Raise an error for two tensors that differ in a dimension of an ellipsis.  The message consists
+ * of `a`, the dimension, `b`, the dimension from the start of the ellipsis, `c`, the expected
+ * extent, `d` and the extent. */
+WRAPPER_COLD int wrapper_fail_dimension(const char* error, const char* a, int64_t axis,
+                                        const char* b, int64_t index, const char* c,
+                                        int64_t expected, const char* d, int64_t got) {
+  char buffer[4][WRAPPER_NUMBER_SIZE];
+  const char* parts[8];
+  parts[0] = a, parts[2] = b, parts[4] = c, parts[6] = d;
+  parts[1] = wrapper_number(axis, buffer[0]);
+  parts[3] = wrapper_number(index, buffer[1]);
+  parts[5] = wrapper_number(expected, buffer[2]);
+  parts[7] = wrapper_number(got, buffer[3]);
+  TVMFFIErrorSetRaisedFromCStrParts(error, parts, 8);
+  return -1;
+}
+
 /* Return the name of a value's type for messages: the Python name, else the type key. */
 WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
   static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
@@ -250,6 +267,16 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
 WRAPPER_HOT int32_t wrapper_negative_axis(const DLTensor* tensor, int32_t ndim) {
   for (int32_t i = 0; i < ndim; ++i) {
     if (tensor->shape[i] < 0) return i;
+  }
+  return -1;
+}
+
+/* Return the first i < count for which dimension `a_first + i` of `a` and dimension `b_first + i`
+ * of `b` have different extents; -1 if there is none. */
+WRAPPER_HOT int32_t wrapper_differing(const DLTensor* a, int32_t a_first, const DLTensor* b,
+                                      int32_t b_first, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (a->shape[a_first + i] != b->shape[b_first + i]) return i;
   }
   return -1;
 }

@@ -24,7 +24,7 @@ from ._checks import (
 from ._declaration import Declaration
 from ._expression import Expression, Extent, names_in
 from ._parameter import EMPTY, Parameter
-from ._types import ELLIPSIS, ScalarType, TensorType
+from ._types import ScalarType, TensorType, Type
 
 __all__ = [
     "NONE",
@@ -34,6 +34,7 @@ __all__ = [
     "check_program",
     "counted",
     "float_bits",
+    "gap_of",
     "signed",
     "string",
     "words",
@@ -48,7 +49,7 @@ OPERATIONS = (
     *("end", "jump_if_zero", "jump_if_no_tensor", "range", "extent_equals", "same_device"),
     *("overlap", "add", "subtract", "multiply", "divide", "divide_up", "modulo", "minimum"),
     *("maximum", "less", "less_equal", "equal", "not_equal"),
-    *("size", "num_dims", "device_number", "extent", "stride"),
+    *("size", "num_dims", "device_number", "extent", "stride", "same_dimensions"),
 )
 _CODE = {name: number for number, name in enumerate(OPERATIONS)}
 _ARITHMETIC = {
@@ -192,6 +193,12 @@ class CheckWriter:
         for check in self._checks:
             if check.kind == "extent" and isinstance(check.extent, Expression):
                 self._calculated(check, check.extent)
+            elif check.kind == "ellipsis":
+                others = (check.tensor, self._signature.parameters[check.other].type)
+                operands = zip((check.position, check.other), map(gap_of, others))
+                numbers = [number for index, gap in operands for number in (index, *gap)]
+                failures = [check.failures[name] for name in ("ndim", "differs")]
+                self.out.emit("same_dimensions", *numbers, *failures)
             elif check.kind == "overlap":
                 self.out.emit("overlap", check.position, check.other, check.failures["overlap"])
 
@@ -245,7 +252,8 @@ class CheckWriter:
         if kind == _UNSIGNED:
             return words(register, self.out.failure(out_of_range)) + name
         form = {"int": _INTEGER, "bool": _TRUTH, "float": _DOUBLE}[accepted[0]]
-        limits = integer_range(parameter.type.dtype) if _is_scalar(parameter) else None
+        type_ = parameter.type
+        limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         limits = _INT64 if limits is None else limits
         return types + words(register, form, *limits, self.out.failure(out_of_range)) + name
 
@@ -277,7 +285,7 @@ class CheckWriter:
         type_ = parameter.type
         assert isinstance(type_, TensorType)
         shape = type_.shape or ()
-        ndim = -len(shape) if ELLIPSIS in shape else len(shape)
+        ndim = -len(shape) if type_.ndim is None and shape else len(shape)
 
         def failure(kind: str, name: str | None = None) -> int:
             check = by_kind.get(kind)
@@ -358,8 +366,10 @@ class CheckWriter:
         return register
 
 
-def _is_scalar(parameter: Parameter) -> bool:
-    return isinstance(parameter.type, ScalarType)
+def gap_of(type_: Type) -> tuple[int, int]:
+    """Return the first dimension of an ellipsis, and the number of dimensions outside it."""
+    assert isinstance(type_, TensorType)
+    return type_.gap or 0, len(type_.shape or ()) - 1
 
 
 def _type_bits(names: Iterable[str]) -> int:

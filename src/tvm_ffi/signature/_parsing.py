@@ -9,7 +9,7 @@
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
                   [ "[" [ extent { "," extent } ] "]" ] [ layout ] [ "align" bytes ] [ "on" device ]
     layout     =  "compact" [ "from" [ "-" ] dimension ]  |  "strided"
-    extent     =  "..." | "_" | an expression over names and numbers
+    extent     =  "..." | "*" name | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"  |  "doc" string
 
@@ -366,7 +366,16 @@ class _SignatureParser:
         return found
 
     def extent(self) -> Extent:
+        if self._tokens.accept("*"):
+            return f"*{self._extent_name()}"
         return ELLIPSIS if self._tokens.accept("...") else self._sum()
+
+    def _extent_name(self) -> str:
+        position = self._tokens.position
+        name = self._name("an extent")
+        if self._tokens.token != "(" and ("." in name or ":" in name or name.endswith("*")):
+            raise self._tokens.fault(position, f"{name!r} is not the name of an extent")
+        return name
 
     def _sum(self) -> Extent:
         return self._operations(("+", "-"), self._product)
@@ -396,10 +405,8 @@ class _SignatureParser:
             tokens.expect(")")
             return found
         position = tokens.position
-        name = self._name("an extent")
+        name = self._extent_name()
         if tokens.token != "(":
-            if "." in name or ":" in name or name.endswith("*"):
-                raise tokens.fault(position, f"{name!r} is not the name of an extent")
             return name
         if name not in FUNCTIONS:
             raise tokens.fault(

@@ -23,6 +23,7 @@ __all__ = [
     "Type",
     "ValueType",
     "checked_alignment",
+    "is_ellipsis",
     "is_writable",
     "unknown_dtype",
     "unknown_type",
@@ -46,7 +47,8 @@ class TensorType:
         A dtype, a set of dtypes, or a dtype variable of the signature; None for any.
     shape : tuple, length ndim, or None
         Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
-        ``"..."`` for any number of extents.  None for any shape; ``("...",)`` is converted to None.
+        ellipsis for any number of extents: ``"..."``, or ``"*name"`` if the extents are equal in
+        all places with this name.  None for any shape; ``("...",)`` is converted to None.
     layout : str, optional
         ``"compact"``: row-major without gaps.  ``"compact from K"``: the same for the dimensions
         from K on, where a negative K counts from the last dimension; the strides of earlier
@@ -90,8 +92,9 @@ class TensorType:
             raise TypeError(f"a shape must be a tuple of extents, got the str {self.shape!r}")
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
-            if shape.count(ELLIPSIS) > 1:
-                raise ValueError(f"a shape has at most one '...', got {shape.count(ELLIPSIS)}")
+            count = sum(map(is_ellipsis, shape))
+            if count > 1:
+                raise ValueError(f"a shape has at most one '...' or '*name', got {count}")
             object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
         first, ndim = self.compact_from, self.ndim
         if first and ndim is not None and not -ndim <= first < ndim:
@@ -147,9 +150,23 @@ class TensorType:
     @property
     def ndim(self) -> int | None:
         """Number of dimensions; None if the type allows any number of dimensions."""
-        if self.shape is None or ELLIPSIS in self.shape:
-            return None
-        return len(self.shape)
+        return None if self.shape is None or self.gap is not None else len(self.shape)
+
+    @property
+    def gap(self) -> int | None:
+        """Index of the ellipsis in the shape; None if there is none."""
+        for index, extent in enumerate(self.shape or ()):
+            if is_ellipsis(extent):
+                return index
+        return None
+
+    @property
+    def ellipsis(self) -> str | None:
+        """The ellipsis with a name in the shape, such as ``"*s"``; None if there is none."""
+        for extent in self.shape or ():
+            if extent != ELLIPSIS and is_ellipsis(extent):
+                return str(extent)
+        return None
 
 
 @partial_repr
@@ -203,6 +220,11 @@ class ValueType:
 
 
 Type = Union[TensorType, ScalarType, ValueType]
+
+
+def is_ellipsis(extent: Extent) -> bool:
+    """Return True if an extent stands for any number of dimensions."""
+    return isinstance(extent, str) and (extent == ELLIPSIS or extent.startswith("*"))
 
 
 def checked_alignment(size: int) -> int:
@@ -295,6 +317,10 @@ def _checked_extent(extent: Extent) -> Extent:
         raise ValueError(f"an extent must be >= 0, got {extent}")
     if isinstance(extent, int) and not fits_64_bits(extent):
         raise ValueError(f"extent {extent} does not fit 64 bits")
-    if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
-        raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
+    if isinstance(extent, str) and extent != ELLIPSIS:
+        name = extent.removeprefix("*")
+        if _NAME.fullmatch(name) is None:
+            raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
+        if extent == f"*{ANY_EXTENT}":
+            raise ValueError("an ellipsis without a name is written '...', got '*_'")
     return extent

@@ -35,7 +35,9 @@ EXPRESSIONS = st.recursive(
     max_leaves=8,
 )
 SHAPES = st.lists(EXPRESSIONS | st.just("_"), max_size=4).flatmap(
-    lambda extents: st.sampled_from([extents, [*extents, "..."], ["...", *extents]])
+    lambda extents: st.sampled_from(
+        [extents, [*extents, "..."], ["...", *extents], ["*dims", *extents]]
+    )
 )
 
 
@@ -78,8 +80,9 @@ WITH_DEFAULT = st.one_of(
     ),
     st.tuples(TENSORS.filter(lambda tensor: tensor.is_optional), st.none()),
 )
-# A parameter that binds all extent names that other parameters use.
+# Parameters that bind all extent names that other parameters use.
 FIRST = (
+    Parameter("all", TensorType(None, ("*dims",))),
     Parameter("first", TensorType("T", ("n", "m"))),
     Parameter("k", ValueType(Schema("int"))),
 )

@@ -192,6 +192,23 @@ def negative_axis(code: Code, tensor: Any) -> None:
     code.ret(I32(-1))
 
 
+@hot(I32, PTR, I32, PTR, I32, I32)
+def differing(code: Code, a: Any, a_first: Any, b: Any, b_first: Any, count: Any) -> None:
+    """Return the first i < count of which the extents of two tensors differ; -1 if none does.
+
+    The extents are those of dimension ``a_first + i`` of `a` and dimension ``b_first + i`` of `b`.
+    """
+    shapes = [code.field(tensor, TENSOR, "shape") for tensor in (a, b)]
+    with code.each(count) as index:
+        extents = [
+            code.element(I64, shape, code.add(first, index))
+            for shape, first in zip(shapes, (a_first, b_first))
+        ]
+        with code.if_then(code.icmp_signed("!=", *extents), likely=False):
+            code.ret(index)
+    code.ret(I32(-1))
+
+
 @hot(I1, PTR, I32, I32)
 def is_compact(code: Code, tensor: Any, ndim: Any, first: Any) -> None:
     """Return true if the dimensions from `first` on are in row-major order without gaps.

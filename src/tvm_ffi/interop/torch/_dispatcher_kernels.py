@@ -69,7 +69,8 @@ class _Copies:
         is_strided = isinstance(value, torch.Tensor) and value.layout == torch.strided
         if not is_strided or value.is_contiguous():
             return value
-        if is_compact(value.shape, value.stride(), parameter.type.compact_from):
+        first = getattr(parameter.type, "compact_from", 0)
+        if is_compact(value.shape, value.stride(), first):
             return value
         tensor = value.detach()  # Copies are no part of a program's derivative.
         copy = (

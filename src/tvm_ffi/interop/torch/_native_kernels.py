@@ -25,7 +25,7 @@ from ..._schema.dtypes import integer_range
 from ...core import DataType
 from ...signature import Parameter, ScalarType, Signature, TensorType
 from ...signature._expression import Expression
-from ...signature._types import ANY_EXTENT, ELLIPSIS
+from ...signature._types import ANY_EXTENT, is_ellipsis
 from ._schema import may_write, schema_type
 
 __all__ = ["Plan", "add_kernels", "by_position", "plan_of"]
@@ -141,7 +141,7 @@ class _PlanBuilder:
         return tuple(map(self._extent, type_.shape))
 
     def _extent(self, extent: Any) -> tuple[int, int]:
-        if extent == ELLIPSIS or isinstance(extent, Expression):
+        if is_ellipsis(extent) or isinstance(extent, Expression):
             raise _UnsupportedError
         if extent == ANY_EXTENT:
             return _ANY, 0
