@@ -76,20 +76,19 @@ bool ParseDtypes(PyObject* dtypes, Parameter* out) {
   return true;
 }
 
-// (kind, argument, is_optional, is_compact, is_result, name, least, most, device_type, dtype_name,
-//  dtypes, shape or None)
+// (kind, argument, is_optional, free_dimensions, is_result, name, least, most, device_type,
+//  dtype_name, dtypes, shape or None)
 bool ParseParameter(PyObject* tuple, Parameter* out) {
-  int kind = 0, is_optional = 0, is_compact = 0, is_result = 0;
+  int kind = 0, is_optional = 0, is_result = 0;
   long long least = 0, most = 0;
   PyObject *dtypes = nullptr, *shape = nullptr;
-  if (!PyArg_ParseTuple(tuple, "iipppiLLiiO!O", &kind, &out->argument, &is_optional, &is_compact,
-                        &is_result, &out->name, &least, &most, &out->device_type, &out->dtype_name,
-                        &PyTuple_Type, &dtypes, &shape)) {
+  if (!PyArg_ParseTuple(tuple, "iipipiLLiiO!O", &kind, &out->argument, &is_optional,
+                        &out->free_dimensions, &is_result, &out->name, &least, &most,
+                        &out->device_type, &out->dtype_name, &PyTuple_Type, &dtypes, &shape)) {
     return false;
   }
   out->kind = static_cast<Kind>(kind);
   out->is_optional = is_optional != 0;
-  out->is_compact = is_compact != 0;
   out->is_result = is_result != 0;
   out->least = least;
   out->most = most;

@@ -125,7 +125,8 @@ class Call {
     view.byte_offset = 0;
     handles_[index] = tensor;
     return CheckDevice(parameter, tensor, &view) && CheckDtype(parameter, tensor, &view) &&
-           CheckShape(parameter, view) && (!parameter.is_compact || IsCompact(view));
+           CheckShape(parameter, view) &&
+           (parameter.free_dimensions >= view.ndim || IsCompact(view, parameter.free_dimensions));
   }
 
   bool CheckDevice(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
@@ -190,12 +191,14 @@ class Call {
     return true;
   }
 
-  static bool IsCompact(const DLTensor& view) {
+  static bool IsCompact(const DLTensor& view, int32_t free_dimensions) {
+    if (free_dimensions < 0) free_dimensions += view.ndim;
     int64_t expected = 1;
     bool is_compact = true;
     for (int32_t axis = view.ndim - 1; axis >= 0; --axis) {
       if (view.shape[axis] == 0) return true;
-      if (view.shape[axis] != 1 && view.strides[axis] != expected) is_compact = false;
+      bool counts = axis >= free_dimensions && view.shape[axis] != 1;
+      if (counts && view.strides[axis] != expected) is_compact = false;
       expected *= view.shape[axis];
     }
     return is_compact;

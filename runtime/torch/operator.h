@@ -31,7 +31,9 @@ struct Parameter {
   Kind kind;
   int argument;  // index of the operator's argument; -1: the operator allocates a result
   bool is_optional;
-  bool is_compact;
+  // Number of leading dimensions whose strides are free; the others must be row-major without gaps.
+  // -k means all dimensions but the last k.
+  int free_dimensions;
   bool is_result;       // the operator returns the tensor: a new one, or a copy of the argument
   int name;             // of an integer: the index of the name that it binds, or -1
   int64_t least, most;  // range of an integer

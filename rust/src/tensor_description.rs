@@ -192,6 +192,19 @@ impl<'a> TensorDescription<'a> {
         self.tensor.strides.is_null() || self.count_and_layout().1
     }
 
+    /// Return true if the dimensions from `first` on are row-major without gaps.
+    fn is_compact_from(&self, first: usize) -> bool {
+        let Some(strides) = self.strides() else { return true };
+        let mut step = 1i64;
+        for (extent, stride) in self.shape().iter().zip(strides).skip(first).rev() {
+            if *extent != 1 && *stride != step {
+                return self.is_empty();
+            }
+            step = step.wrapping_mul(*extent);
+        }
+        true
+    }
+
     /// Return the address of the first element (`data` plus `byte_offset`), for kernels in C or on
     /// a GPU.
     ///
@@ -213,7 +226,7 @@ impl<'a> TensorDescription<'a> {
     /// Return Ok if the elements can be used as a slice of `T`, otherwise an error.
     pub(crate) fn check_slice<T: Element>(&self) -> Result<(), Mismatch> {
         self.check_elements::<T>()?;
-        self.check_layout()?;
+        self.check_layout(0)?;
         self.check_address(std::mem::align_of::<T>())
     }
 
@@ -231,13 +244,19 @@ impl<'a> TensorDescription<'a> {
         Ok(())
     }
 
-    /// Return Ok if the tensor is compact, otherwise an error.
-    pub(crate) fn check_layout(&self) -> Result<(), Mismatch> {
-        if self.is_compact() {
+    /// Return Ok if the dimensions from `first` on are row-major without gaps, otherwise an error. A
+    /// negative `first` counts from the last dimension.
+    pub(crate) fn check_layout(&self, first: i32) -> Result<(), Mismatch> {
+        let start = if first < 0 { self.tensor.ndim.saturating_add(first) } else { first };
+        if self.is_compact_from(usize::try_from(start).unwrap_or(0)) {
             return Ok(());
         }
         let strides = strides_text(self.strides().unwrap_or_default());
-        Err(Mismatch::value(format!("expected a compact tensor, got strides {strides}")))
+        let wanted = match first {
+            0 => "compact tensor".to_string(),
+            _ => format!("tensor that is compact from dimension {first}"),
+        };
+        Err(Mismatch::value(format!("expected a {wanted}, got strides {strides}")))
     }
 
     /// Return Ok if no stride is 0 in a dimension with several elements, otherwise an error.

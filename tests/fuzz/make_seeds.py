@@ -73,8 +73,8 @@ MANIFEST = {
     "reasons": ["first build"],
 }
 SIGNATURE = (
-    "f(x: T*[n, 2*n, cdiv(m, 3), ...] compact align 16 on cuda:0 | None, /, k: int = 3, "
-    "n: int = 1, m: int = 2, *, y: out {int8, float32}[n] | None = None, "
+    "f(x: T*[n, 2*n, cdiv(m, 3), ...] compact from -2 align 16 on cuda:0 | None, /, k: int = 3, "
+    "n: int = 1, m: int = 2, *, y: out {int8, float32}[n, *s] | None = None, "
     "z: Array[int | str | None] = [1, 'a', None], w: float = -inf, u: uint64 = 7) "
     "-> (r: float32[n], int) where T in (int8, float32x4) raises ValueError, KeyError "
     "non_blocking doc 'One line.'"

@@ -21,6 +21,7 @@ _WORDS = (
     *("1.5", "inf", "9223372036854775808", "'a\\n'", "b'\\xff'", "+", "//", "%", "cdiv", "min"),
     *("int", "float", "bool", "str", "Any", "Tensor", "float32", "int8", "uint64", "float4_e2m1fn"),
     *("Array", "Map", "Callable", "Optional", "tuple", "compact", "strided", "on", "cuda", "align"),
+    *("from", "compact from -1"),
     *("where", "raises", "non_blocking", "doc", "x: float32[n, m]", "n: int", "float32*[", "= 3"),
 )
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "../core/extra_layer.h"
+
 namespace tvm::ffi::extra::checks {
 
 int32_t TypeIndexOf(const TVMFFIAny& arg) {
@@ -65,8 +67,8 @@ std::string TypeNameOf(const TVMFFIAny& arg) {
   if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr == nullptr) return "NULL";
   int32_t index = TypeIndexOf(arg);
   if (const char* name = TypeNameOf(index)) return name;
+  if (!runtime::IsRegisteredType(index)) return "value of an unknown type";
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
-  if (info == nullptr) return "value of an unknown type";
   return std::string(info->type_key.data, info->type_key.size);
 }
 
@@ -95,9 +97,13 @@ std::string StridesText(const DLTensor& tensor) {
 void Raise(const Failure& failure, const MessageValues& values) {
   static constexpr const char* kKinds[] = {"TypeError", "ValueError", "RuntimeError"};
   const std::pair<std::string_view, const std::string*> placeholders[] = {
-      {"{got}", &values.got},   {"{expected}", &values.expected},
-      {"{axis}", &values.axis}, {"{device}", &values.device},
-      {"{gpu}", &values.gpu},   {"{architecture}", &values.architecture},
+      {"{got}", &values.got},
+      {"{expected}", &values.expected},
+      {"{axis}", &values.axis},
+      {"{index}", &values.index},
+      {"{device}", &values.device},
+      {"{gpu}", &values.gpu},
+      {"{architecture}", &values.architecture},
   };
   std::string_view text = failure.message;
   std::string filled;

@@ -19,7 +19,7 @@ struct Failure {
 
 // Values for the placeholders of an error message.  Each message uses only some of the values.
 struct MessageValues {
-  std::string got, expected, axis, device, gpu, architecture;
+  std::string got, expected, axis, index, device, gpu, architecture;
 };
 
 // Throws the error of a failed check.  Its message is the template with its placeholders replaced

@@ -236,7 +236,7 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
   check->device_failure = MessageOrNone();
   check->negative_failure = MessageOrNone();
   check->free_dimensions =
-      static_cast<int32_t>(reader_.Between(0, INT32_MAX, "number of dimensions"));
+      static_cast<int32_t>(reader_.Between(-INT32_MAX, INT32_MAX, "number of dimensions"));
   check->layout_failure = MessageOrNone();
   check->repeats_failure = MessageOrNone();
   check->extents.resize(reader_.Count(5 * kWord, "extents"));

@@ -40,7 +40,8 @@
 //     device         device type, device id or -1, optional message index
 //     negative       optional message index for a negative extent
 //     layout         number of leading dimensions whose strides are free, optional message index;
-//                    the others must be row-major without gaps
+//                    the others must be row-major without gaps.  A negative number -k means all
+//                    dimensions but the last k
 //     repeats        optional message index for a stride of 0
 //     extents        number, then each: dimension, as from the last if negative; kind (0 constant,
 //                    1 stores the value of a name, 2 equal to the value of a name, 3 one of both);
@@ -91,7 +92,8 @@ namespace tvm::ffi::extra::checks {
   OPERATION(kNumDims, "VT")                        \
   OPERATION(kDeviceNumber, "VT")                   \
   OPERATION(kExtent, "VTN") /* axis */             \
-  OPERATION(kStride, "VTN")
+  OPERATION(kStride, "VTN")                        \
+  OPERATION(kSameDimensions, "TNNTNNFF") /* see Gap; count, extent */
 
 enum class Operation : int64_t {
 #define TVM_FFI_CHECK_OPERATION_(name, operands) name,
@@ -110,6 +112,12 @@ enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
 enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
+
+// The dimensions that an ellipsis in a shape stands for: all dimensions from `first` on, except
+// that the tensor has `num_others` dimensions before and after them.
+struct Gap {
+  int64_t first, num_others;
+};
 
 // Compares an extent, or an integer argument, with a constant or with the value of a name.
 struct ExtentCheck {
@@ -158,7 +166,7 @@ struct ArgumentCheck {
   DLDevice device;  // device_id is -1 for all devices of the type
   uint32_t device_failure;
   uint32_t negative_failure;
-  int32_t free_dimensions;
+  int32_t free_dimensions;  // -k for all dimensions but the last k
   uint32_t layout_failure, repeats_failure;
   std::vector<ExtentCheck> extents;
   uint64_t alignment;

@@ -300,6 +300,35 @@ int32_t CheckRun::AxisOf(const DLTensor& tensor, int64_t axis) const {
   return static_cast<int32_t>(axis);
 }
 
+// Programs of tvm_ffi check the number of dimensions before they use a gap, but programs from other
+// sources may not.
+ShapeView CheckRun::ExtentsIn(Gap gap, const DLTensor* tensor) const {
+  bool is_valid = tensor != nullptr && gap.first >= 0 && gap.first <= gap.num_others &&
+                  gap.num_others <= tensor->ndim;
+  if (!is_valid) {
+    TVM_FFI_THROW(InternalError) << "check program: a tensor lacks the dimensions of an ellipsis";
+  }
+  return ShapeView(tensor->shape + gap.first, static_cast<size_t>(tensor->ndim - gap.num_others));
+}
+
+void CheckRun::CheckSameDimensions(const int64_t* o) const {
+  if (tensors_[o[0]] == nullptr || tensors_[o[3]] == nullptr) return;
+  ShapeView got = ExtentsIn({o[1], o[2]}, tensors_[o[0]]);
+  ShapeView expected = ExtentsIn({o[4], o[5]}, tensors_[o[3]]);
+  if (got.size() != expected.size()) {
+    FailNumber(o[6], static_cast<int64_t>(got.size()), static_cast<int64_t>(expected.size()));
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (TVM_FFI_PREDICT_TRUE(got[i] == expected[i])) continue;
+    MessageValues values;
+    values.got = std::to_string(got[i]);
+    values.expected = std::to_string(expected[i]);
+    values.axis = std::to_string(static_cast<size_t>(o[1]) + i);
+    values.index = std::to_string(i);
+    Fail(static_cast<uint32_t>(o[7]), values);
+  }
+}
+
 // The tensor slot of an argument that is None is nullptr; then the checks of the tensor are
 // skipped.
 void CheckRun::Execute(size_t start) {
@@ -413,6 +442,10 @@ void CheckRun::Execute(size_t start) {
       case Operation::kStride:
         if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = StrideOf(*t, AxisOf(*t, o[2]));
         at = o + 3;
+        break;
+      case Operation::kSameDimensions:
+        CheckSameDimensions(o);
+        at = o + 8;
         break;
     }
   }

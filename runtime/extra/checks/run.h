@@ -5,6 +5,7 @@
 
 #include <tvm/ffi/base_detail.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/container/shape.h>
 
 #include "checks/program.h"
 
@@ -36,6 +37,9 @@ class CheckRun {
   int64_t value(uint32_t index) const { return registers_[index]; }
   void* address_of_value(uint32_t index) const { return &registers_[index]; }
   const DLTensor* tensor(uint32_t index) const { return tensors_[index]; }
+  // Returns the extents of a gap in the shape of a tensor; throws if the tensor does not exist or
+  // has too few dimensions.
+  ShapeView ExtentsIn(Gap gap, const DLTensor* tensor) const;
   void set_tensor(uint32_t index, const DLTensor* tensor) { tensors_[index] = tensor; }
 
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
@@ -53,6 +57,7 @@ class CheckRun {
   void CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype);
   void CheckExtent(const ExtentCheck& check, int64_t got, int32_t axis);
   void CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) const;
+  void CheckSameDimensions(const int64_t* operands) const;
   int32_t AxisOf(const DLTensor& tensor, int64_t axis) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailCount() const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailType(const ArgumentCheck& check,

@@ -16,11 +16,12 @@ inline bool IsEmpty(const DLTensor& tensor) {
   return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
 }
 
-// Returns true if the dimensions from `free_dimensions` on are row-major without gaps.  The stride
-// of a dimension with extent 1 does not matter.
+// Returns true if the dimensions from `free_dimensions` on are row-major without gaps; a negative
+// number counts from the last dimension.  The stride of a dimension with extent 1 does not matter.
 inline bool IsCompact(const DLTensor& tensor, int32_t free_dimensions = 0) {
   uint64_t step = 1;  // unsigned, because extents from callers may overflow
   if (tensor.strides == nullptr) return true;
+  if (free_dimensions < 0) free_dimensions = std::max(tensor.ndim + free_dimensions, 0);
   for (int32_t i = tensor.ndim - 1; i >= free_dimensions; --i) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {
       return IsEmpty(tensor);

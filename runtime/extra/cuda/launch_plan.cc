@@ -58,7 +58,14 @@ Tensor LaunchPlan::Memory::Allocate(const int64_t* shape, int32_t ndim, DLDataTy
 Tensor LaunchPlan::Memory::AllocateResult(const LaunchProgram& program, const LaunchResult& result,
                                           const LaunchCall& call) const {
   std::vector<int64_t> shape;
-  for (uint32_t extent : result.extent_registers) shape.push_back(call.value(extent));
+  for (uint32_t extent : result.extent_registers) {
+    if (extent != kNone) {
+      shape.push_back(call.value(extent));
+      continue;
+    }
+    ShapeView extents = call.ExtentsIn(result.gap, call.tensor(result.gap_tensor));
+    shape.insert(shape.end(), extents.begin(), extents.end());
+  }
   const std::vector<DLDataType>& dtypes = program.checks.dtype_sets[result.dtype_set];
   size_t index = 0;
   if (result.dtype_register != kNone)

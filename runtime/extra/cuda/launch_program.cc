@@ -63,8 +63,17 @@ LaunchProgram Reader::Read() {
 }
 
 void Reader::ReadResult(LaunchResult* result) {
-  result->extent_registers =
-      reader_.Indices(program_.checks.num_registers, "extents", "register index");
+  size_t position = reader_.position();
+  result->extent_registers.resize(reader_.Count(kWord, "extents"));
+  for (uint32_t& extent : result->extent_registers) extent = RegisterOrNone();
+  const std::vector<uint32_t>& extents = result->extent_registers;
+  ptrdiff_t num_gaps = std::count(extents.begin(), extents.end(), kNone);
+  if (num_gaps > 1) reader_.Fail(position, "a result has several ellipses");
+  if (num_gaps == 1) {
+    result->gap_tensor = reader_.Index(program_.checks.num_parameters, "tensor index");
+    result->gap.first = reader_.Between(0, INT32_MAX, "first dimension");
+    result->gap.num_others = reader_.Between(0, INT32_MAX, "number of dimensions");
+  }
   result->dtype_set = reader_.Index(program_.checks.dtype_sets.size(), "dtype set index");
   result->dtype_register = RegisterOrNone();
 }

@@ -12,8 +12,10 @@
 //   first tensor     optional index of the argument on whose device the kernel runs
 //   no variant       optional message index, if no variant's condition holds
 //   no image         message index, if no image fits the device
-//   results          per result: number of extent registers, and their indices; dtype set; optional
-//                    register with the index in the set
+//   results          per result: number of extents, and per extent a register index, or -1 for the
+//                    extents of an ellipsis; if there is a -1: index of the argument with these
+//                    extents, their first dimension, number of its other dimensions; dtype set;
+//                    optional register with the index of the dtype in the set
 //   variants         number, then each:
 //     images         number of image indices of the module, and the indices
 //     kernels        number of names, and the names; optional register with the index of the kernel
@@ -42,7 +44,9 @@ using checks::kNone;
 
 // A result tensor that a launch plan allocates and returns.
 struct LaunchResult {
-  std::vector<uint32_t> extent_registers;
+  std::vector<uint32_t> extent_registers;  // kNone: the extents in `gap` of `gap_tensor`
+  uint32_t gap_tensor = kNone;             // index of an argument
+  checks::Gap gap{};
   uint32_t dtype_set;  // index in CheckProgram::dtype_sets
   // Register with the index of the dtype in the set; kNone if the set has one dtype.
   uint32_t dtype_register;

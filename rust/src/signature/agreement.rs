@@ -98,7 +98,8 @@ const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &Par
         && tensor.dtypes.count == 1
         && tensor.dtypes.dtypes[0].equals(element);
     let is_host = matches!(tensor.device.0, abi::kDLCPU | abi::kDLCUDAHost | abi::kDLROCMHost);
-    if !is_element || !tensor.is_pointer || !tensor.is_compact || !is_host {
+    let is_compact = matches!(tensor.compact_from, Some(0));
+    if !is_element || !tensor.is_pointer || !is_compact || !is_host {
         let remedy =
             "' is a slice, so its type must be like `float32*[n] on cpu`, with the slice's dtype";
         refuse(&["export!: parameter '", name, remedy]);

@@ -106,6 +106,61 @@ pub fn check(signature: &Signature, arguments: &[AnyView<'_>]) -> Result<()> {
             return Err(located(signature, index, mismatch));
         }
     }
+    for (index, parameter) in signature.parameters().iter().enumerate() {
+        if let Kind::Tensor(kind) = &parameter.kind {
+            check_gap(signature, index, kind, arguments)
+                .map_err(|mismatch| located(signature, index, mismatch))?;
+        }
+    }
+    Ok(())
+}
+
+/// Compare the extents that an ellipsis such as `*s` stands for with those of the first tensor with
+/// the same ellipsis.
+fn check_gap(
+    signature: &Signature,
+    index: usize,
+    kind: &TensorKind,
+    arguments: &[AnyView<'_>],
+) -> Result<(), Mismatch> {
+    if kind.gap_name.is_empty() {
+        return Ok(());
+    }
+    let Some(tensor) = checked_description_of(&arguments[index]) else { return Ok(()) };
+    for (parameter, argument) in signature.parameters().iter().zip(&arguments[..index]) {
+        let Kind::Tensor(other) = &parameter.kind else { continue };
+        if other.gap_name != kind.gap_name {
+            continue;
+        }
+        let Some(first) = checked_description_of(argument) else { continue };
+        return compare_gaps(
+            kind,
+            extents_in_gap(kind, tensor.shape()),
+            extents_in_gap(other, first.shape()),
+        );
+    }
+    Ok(())
+}
+
+fn extents_in_gap<'a>(kind: &TensorKind, shape: &'a [i64]) -> &'a [i64] {
+    let first = kind.gap.unwrap_or(0);
+    &shape[first..shape.len() - (kind.num_extents - first)]
+}
+
+fn compare_gaps(kind: &TensorKind, got: &[i64], expected: &[i64]) -> Result<(), Mismatch> {
+    let name = kind.gap_name;
+    if got.len() != expected.len() {
+        let (wanted, count) = (expected.len(), got.len());
+        let text = format!("expected {wanted} dimensions for *{name}, got {count}");
+        return Err(Mismatch::value(text));
+    }
+    for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
+        if got != expected {
+            let axis = kind.gap.unwrap_or(0) + index;
+            let text = format!("shape[{axis}] must be {name}[{index}] = {expected}, got {got}");
+            return Err(Mismatch::value(text));
+        }
+    }
     Ok(())
 }
 
@@ -219,8 +274,8 @@ fn check_tensor(
     }
     // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
     let description = unsafe { TensorDescription::from_raw(tensor) }?;
-    if kind.is_compact {
-        description.check_layout()?;
+    if let Some(first) = kind.compact_from {
+        description.check_layout(first)?;
     }
     if parameter.is_written_tensor() {
         description.check_repeats()?;

@@ -254,7 +254,8 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         extents: [Extent::Any; MAX_EXTENTS],
         num_extents: 0,
         gap: None,
-        is_compact: false,
+        gap_name: "",
+        compact_from: None,
         is_pointer: false,
         alignment: 1,
         device: (-1, -1),
@@ -276,11 +277,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
     if cursor.accept(b'[') {
         read_extents(cursor, signature, &mut tensor);
     }
-    let layout = cursor.word();
-    if same(layout, "compact") || same(layout, "strided") {
-        cursor.skip(layout.len());
-    }
-    tensor.is_compact = same(layout, "compact") || (tensor.is_pointer && !same(layout, "strided"));
+    tensor.compact_from = read_layout(cursor, &tensor);
     if same(cursor.word(), "align") {
         cursor.skip("align".len());
         tensor.alignment = read_alignment(cursor);
@@ -293,6 +290,35 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         cursor.fail("'compact', 'strided', 'align', 'on' or the end of the type");
     }
     Kind::Tensor(tensor)
+}
+
+/// Read the layout and return the first dimension that must be row-major without gaps.
+const fn read_layout(cursor: &mut Cursor, tensor: &TensorKind) -> Option<i32> {
+    let layout = cursor.word();
+    let is_compact = same(layout, "compact");
+    if !is_compact && !same(layout, "strided") {
+        return if tensor.is_pointer { Some(0) } else { None };
+    }
+    cursor.skip(layout.len());
+    if !is_compact {
+        return None;
+    }
+    if !same(cursor.word(), "from") {
+        return Some(0);
+    }
+    cursor.skip("from".len());
+    let is_negative = cursor.accept(b'-');
+    let digits = cursor.take_digits("the number of a dimension");
+    let dimension = number(digits);
+    let ndim = tensor.num_extents as i64;
+    let has_ndim = tensor.has_shape && tensor.gap.is_none();
+    let is_missing = has_ndim && dimension >= ndim + is_negative as i64;
+    if dimension == 0 || dimension > i32::MAX as i64 || is_missing {
+        let sign = if is_negative { "-" } else { "" };
+        let text = "`; expected another dimension of the tensor than 0";
+        refuse(&["signature: got `compact from ", sign, digits, text]);
+    }
+    Some(if is_negative { -dimension as i32 } else { dimension as i32 })
 }
 
 const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
@@ -319,12 +345,16 @@ const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
 const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &mut TensorKind) {
     tensor.has_shape = true;
     while cursor.peek() != b']' {
-        if cursor.peek() == b'.' && cursor.peek_at(1) == b'.' && cursor.peek_at(2) == b'.' {
-            cursor.skip(3);
+        let is_named = cursor.peek() == b'*';
+        if is_named || is_ellipsis(cursor) {
+            cursor.skip(if is_named { 1 } else { 3 });
             if tensor.gap.is_some() {
-                cursor.fail("at most one '...'");
+                cursor.fail("at most one '...' or '*name'");
             }
             tensor.gap = Some(tensor.num_extents);
+            if is_named {
+                tensor.gap_name = cursor.take_word("the name of an ellipsis");
+            }
         } else {
             if tensor.num_extents == MAX_EXTENTS {
                 cursor.fail("no more than 8 extents");
@@ -341,6 +371,10 @@ const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &m
     if tensor.gap.is_some() && tensor.num_extents == 0 {
         tensor.has_shape = false;
     }
+}
+
+const fn is_ellipsis(cursor: &Cursor) -> bool {
+    cursor.peek() == b'.' && cursor.peek_at(1) == b'.' && cursor.peek_at(2) == b'.'
 }
 
 const fn read_extent(cursor: &mut Cursor, signature: &mut Signature) -> Extent {
@@ -455,6 +489,27 @@ const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
     }
 }
 
+/// Return true if a name is the name of an extent or of an integer parameter.
+const fn is_extent(signature: &Signature, name: &str) -> bool {
+    let mut index = 0;
+    while index < MAX_NAMES && !name.is_empty() {
+        if same(signature.names[index], name) {
+            return true;
+        }
+        index += 1;
+    }
+    index = 0;
+    while index < signature.num_parameters {
+        let parameter = signature.parameters[index];
+        let is_integer = matches!(parameter.kind, Kind::Int | Kind::Integer(..));
+        if is_integer && !parameter.is_optional && same(parameter.name, name) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
 /// Complete a parsed signature: check dtype variables, and link integer parameters to the extent
 /// names.
 const fn finish(signature: &mut Signature) {
@@ -476,6 +531,12 @@ const fn finish(signature: &mut Signature) {
     index = 0;
     while index < signature.num_parameters {
         let parameter = signature.parameters[index];
+        if let Kind::Tensor(tensor) = parameter.kind {
+            if is_extent(signature, tensor.gap_name) {
+                let name = tensor.gap_name;
+                refuse(&["signature: `", name, "` is both an extent and an ellipsis"]);
+            }
+        }
         if matches!(parameter.kind, Kind::Int | Kind::Integer(..)) {
             let mut name = 0;
             while name < MAX_NAMES {

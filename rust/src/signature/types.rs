@@ -116,11 +116,14 @@ pub struct TensorKind {
     pub extents: [Extent; MAX_EXTENTS],
     /// The number of extents that the signature lists.
     pub num_extents: usize,
-    /// The index of the extent before which the shape contains `...` (any number of dimensions);
-    /// None if the shape contains no `...`.
+    /// The index of the extent before which the shape contains `...` or `*s` (any number of
+    /// dimensions); None if the shape contains neither.
     pub gap: Option<usize>,
-    /// True if the tensor must be compact.
-    pub is_compact: bool,
+    /// The first dimension of those that must be row-major without gaps: 0 for a compact tensor. A
+    /// negative number counts from the last dimension. None if none must be.
+    pub compact_from: Option<i32>,
+    /// The name of the gap, as in `*s`; empty if the gap has no name.
+    pub gap_name: &'static str,
     /// True if the kernel receives the address of the elements.
     pub is_pointer: bool,
     /// The required alignment of the address in bytes; 1 if every alignment is allowed.

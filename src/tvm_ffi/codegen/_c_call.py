@@ -10,6 +10,7 @@ from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import Result, TensorType
+from ..signature._check_program import gap_of
 from ._c_checks import CheckPrinter
 from ._c_errors import fail
 from ._c_source import Lines, literal, number, value_type
@@ -22,14 +23,15 @@ from ._call_errors import (
     nul_in_text,
     operation_failures,
     result_prefix,
+    too_many_dimensions,
 )
-from ._wrapper import Argument, Wrapper, is_optional
+from ._wrapper import MAX_NDIM, Argument, Wrapper, is_optional, source_of
 
 __all__ = ["CallPrinter"]
 
 # Names in generated wrappers; a callee with one of these names needs an alias.
 _LOCAL = re.compile(
-    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
+    r"got|expected|count|i|handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
 )
 
@@ -193,26 +195,58 @@ class CallPrinter:
 
     def _prototype(self, type_: TensorType, shape: list[str]) -> None:
         """Print the DLTensor that describes a result to the tensor allocator."""
+        ndim = str(len(shape))
+        if type_.gap is None:
+            self._lines.add(f"int64_t shape[] = {{{', '.join(shape) or '0'}}};")
+        else:
+            ndim = f"count + {len(shape) - 1}"
+            self._shape_with_gap(type_, shape)
         self._lines.add(
-            f"int64_t shape[] = {{{', '.join(shape) or '0'}}};",
             "DLTensor prototype;",
             "prototype.data = NULL;",
             f"prototype.device = {self._device_of(type_)};",
-            f"prototype.ndim = {len(shape)};",
+            f"prototype.ndim = {ndim};",
             *self._dtype_of(type_),
             "prototype.shape = shape;",
             "prototype.strides = NULL;",
             "prototype.byte_offset = 0;",
         )
 
+    def _shape_with_gap(self, type_: TensorType, shape: list[str]) -> None:
+        """Print the array of a result's extents, of which a tensor determines those in the gap."""
+        gap, (tensor, (first, num_others)) = type_.gap or 0, self._source_of(type_)
+        self._lines.add(
+            f"const int32_t count = {tensor}->ndim - {num_others};",
+            f"int64_t shape[{MAX_NDIM}];",
+            *(f"shape[{axis}] = {value};" for axis, value in enumerate(shape[:gap])),
+            f"for (int32_t i = 0; i < count; ++i) shape[{gap} + i] = {tensor}->shape[{first} + i];",
+            *(f"shape[count + {gap + i}] = {value};" for i, value in enumerate(shape[gap + 1 :])),
+        )
+
+    def _source_of(self, type_: TensorType) -> tuple[str, tuple[int, int]]:
+        """Return the local of the tensor with the extents of an ellipsis, and its `gap_of`."""
+        assert type_.ellipsis is not None
+        source = source_of(self._wrapper.signature, type_.ellipsis)
+        return self._checks.argument(source.name), gap_of(source.type)
+
     def _shape(self, name: str) -> list[str]:
         """Print the statements that compute the extents of a result; return their C expressions."""
         where = result_prefix(self._wrapper.name, name)
         values = []
-        for axis, extent in enumerate(self._tensor_type(name).shape or ()):
+        type_ = self._tensor_type(name)
+        shape = type_.shape or ()
+        for axis, extent in enumerate(shape):
+            if extent == type_.ellipsis:
+                tensor, (_, num_others) = self._source_of(type_)
+                count = f"{tensor}->ndim - {num_others}"
+                too_many = too_many_dimensions(where, str(extent), len(shape) - 1)
+                most = MAX_NDIM - len(shape) + 1
+                self._lines.add(f"if ({count} > {most}) {fail(too_many, got=count)}")
+                values.append("")
+                continue
             value = self._checks.expression(extent, operation_failures(where, extent))
             if not isinstance(extent, int):
-                failure = fail(negative_extent(where, axis), got=value)
+                failure = fail(negative_extent(where, type_, axis), got=value)
                 self._lines.add(f"if ({value} < 0) {failure}")
             values.append(value)
         return values

@@ -14,6 +14,7 @@ from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
+from ..signature._check_program import gap_of
 from ..signature._checks import (
     Check,
     Failure,
@@ -23,7 +24,6 @@ from ..signature._checks import (
     too_many_arguments,
 )
 from ..signature._expression import Extent, names_in
-from ..signature._types import ELLIPSIS
 from ..signature._values import alignment_of
 from ._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
 from ._c_errors import fail, fail_dtype, fail_type, fail_with
@@ -245,7 +245,7 @@ class CheckPrinter:
 
     def _ndim(self, check: Check) -> None:
         shape = check.tensor.shape or ()
-        test = f"< {len(shape) - 1}" if ELLIPSIS in shape else f"!= {len(shape)}"
+        test = f"< {len(shape) - 1}" if check.tensor.ndim is None else f"!= {len(shape)}"
         got = f"{self.argument(check.parameter.name)}->ndim"
         self._require(check, f"{got} {test}", fail(check.failures["ndim"], got=got))
 
@@ -299,8 +299,10 @@ class CheckPrinter:
 
     def _layout(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
-        ndim = check.tensor.ndim
-        test = f"!wrapper_is_compact({name}, {f'{name}->ndim' if ndim is None else ndim})"
+        ndim, first = check.tensor.ndim, check.tensor.compact_from or 0
+        rank = f"{name}->ndim" if ndim is None else str(ndim)
+        start = f"{rank} - {-first}" if first < 0 else str(first)
+        test = f"!wrapper_is_compact({name}, {rank}, {start})"
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
@@ -340,6 +342,27 @@ class CheckPrinter:
             expected = self.expression(check.extent, check.failures)
             failure = fail(check.failures["differs"], axis=axis, expected=expected, got=got)
             self._lines.add(f"if ({got} != {expected}) {failure}")
+
+    def _ellipsis(self, check: Check) -> None:
+        other = self._signature.parameters[check.other]
+        names = self.argument(check.parameter.name), self.argument(other.name)
+        gaps = gap_of(check.tensor), gap_of(other.type)
+        given = [
+            f"{name} != NULL"
+            for name, parameter in zip(names, (check.parameter, other))
+            if is_optional(parameter)
+        ]
+        with self._lines.block(f"if ({' && '.join(given)})" if given else ""):
+            for local, name, gap in zip(("got", "expected"), names, gaps):
+                self._lines.add(f"const int32_t {local} = {name}->ndim - {gap[1]};")
+            failure = fail(check.failures["ndim"], expected="expected", got="got")
+            self._lines.add(f"if (got != expected) {failure}")
+            places = ", ".join(f"{name}, {gap[0]}" for name, gap in zip(names, gaps))
+            self._lines.add(f"const int32_t i = wrapper_differing({places}, got);")
+            extents = [f"{name}->shape[{gap[0]} + i]" for name, gap in zip(names, gaps)]
+            holes = {"axis": f"{gaps[0][0]} + i", "index": "i"}
+            failure = fail(check.failures["differs"], **holes, got=extents[0], expected=extents[1])
+            self._lines.add(f"if (i >= 0) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
         """Print code that gives a value to an extent name, or compares it with the name's value."""

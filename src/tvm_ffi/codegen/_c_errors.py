@@ -24,6 +24,10 @@ def failure_call(failure: Failure, **holes: str) -> str:
     used = [hole for _, hole in parts if hole is not None]
     texts = [literal(text) for text, _ in parts]
     error = literal(failure.error)
+    if len(used) > 3:
+        numbers = [_as_int64(holes[hole]) for hole in used]
+        pieces = [piece for pair in zip(texts, numbers) for piece in pair]
+        return f"wrapper_fail_dimension({error}, {', '.join(pieces)})"
     if not used:
         nothing = ", ".join(["NULL"] * (7 - len(texts)))
         return f"wrapper_fail({error}, {', '.join(texts)}, {nothing})"

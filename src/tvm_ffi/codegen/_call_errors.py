@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from ..signature import TensorType
 from ..signature._checks import Failure, operations
 from ..signature._expression import Extent
-from ._wrapper import Argument, Wrapper
+from ._wrapper import MAX_NDIM, Argument, Wrapper
 
 __all__ = [
     "does_not_fit",
@@ -15,6 +16,7 @@ __all__ = [
     "nul_in_text",
     "operation_failures",
     "result_prefix",
+    "too_many_dimensions",
 ]
 
 
@@ -42,9 +44,28 @@ def result_prefix(function: str, name: str) -> str:
     return f"{function}() result '{name}': "
 
 
-def negative_extent(where: str, axis: int) -> Failure:
+def negative_extent(where: str, type_: TensorType, axis: int) -> Failure:
     """Return the `Failure` for a result with a negative extent; ``{got}`` is the extent."""
+    if type_.gap is not None and axis > type_.gap:
+        axis -= len(type_.shape or ())  # the number of dimensions before it is not constant
     return Failure("ValueError", f"{where}shape[{axis}] must be >= 0, got {{got}}")
+
+
+def too_many_dimensions(where: str, name: str, num_others: int) -> Failure:
+    """Return the `Failure` for a result with too many dimensions; ``{got}`` is their number.
+
+    Parameters
+    ----------
+    where : str
+        Start of the message.
+    name : str
+        Ellipsis in the shape of the result, such as ``*s``.
+    num_others : int
+        Number of other dimensions of the result.
+    """
+    most = MAX_NDIM - num_others
+    template = f"{where}expected at most {most} dimensions for {name}, got {{got}}"
+    return Failure("ValueError", template)
 
 
 def failed_status(wrapper: Wrapper) -> Failure:

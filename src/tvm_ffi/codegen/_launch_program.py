@@ -19,6 +19,7 @@ from ..signature._check_program import (
     Label,
     counted,
     float_bits,
+    gap_of,
     string,
     words,
 )
@@ -30,6 +31,7 @@ from ._call_errors import (
     negative_workspace,
     operation_failures,
     result_prefix,
+    too_many_dimensions,
 )
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
@@ -44,7 +46,7 @@ from ._launch_checks import (
     no_variant_failure,
 )
 from ._launch_parts import Condition, Launch
-from ._wrapper import Argument, result_names
+from ._wrapper import MAX_NDIM, Argument, result_names, source_of
 
 __all__ = ["launch_program"]
 
@@ -78,9 +80,14 @@ def launch_program(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
 
 
 class _ResultRow(NamedTuple):
-    """A row of the result table: registers of extents, possible dtypes, register of dtype index."""
+    """A row of the result table.
+
+    The row has the registers of the extents; the argument and the dimensions with the extents of an
+    ellipsis; the possible dtypes; and the register of the dtype's index.
+    """
 
     extents: tuple[int, ...]
+    gap: tuple[int, ...]
     dtypes: tuple[str, ...]
     dtype_index: int
 
@@ -248,13 +255,25 @@ class _Writer:
             assert isinstance(type_, TensorType)
             where = result_prefix(self._plan.name, name)
             for axis, extent in enumerate(type_.shape or ()):
+                if extent == type_.ellipsis:
+                    self._dimensions_fit(type_, row.gap, where)
+                    continue
                 register = self._value(extent, operation_failures(where, extent))
                 if not isinstance(extent, int):
-                    failure = negative_extent(where, axis)
+                    failure = negative_extent(where, type_, axis)
                     self._out.emit("range", register, 0, 2**63 - 1, failure)
                 self._copy(row.extents[axis], register)
             if type_.variable is not None:
                 self._copy(row.dtype_index, self._variable_index(type_.variable))
+
+    def _dimensions_fit(self, type_: TensorType, gap: tuple[int, ...], where: str) -> None:
+        """Emit the comparison of an ellipsis' number of dimensions with that of other forms."""
+        num_others = len(type_.shape or ()) - 1
+        failure = too_many_dimensions(where, str(type_.ellipsis), num_others)
+        ndim, count, outside = self._out.register(), self._out.register(), gap[2]
+        self._out.emit("num_dims", ndim, gap[0])
+        self._out.emit("subtract", count, ndim, self._out.register(outside), failure)
+        self._out.emit("range", count, 0, MAX_NDIM - num_others, failure)
 
     def _copy(self, target: int, source: int) -> None:
         self._out.emit("maximum", target, source, source)
@@ -262,12 +281,21 @@ class _Writer:
     def _new_result(self, result: Result) -> _ResultRow:
         type_ = result.type
         assert isinstance(type_, TensorType)
-        extents = tuple(self._out.register() for _ in type_.shape or ())
+        extents = tuple(
+            NONE if extent == type_.ellipsis else self._out.register()
+            for extent in type_.shape or ()
+        )
+        gap: tuple[int, ...] = ()
+        if type_.ellipsis is not None:
+            source = source_of(self._signature, type_.ellipsis)
+            gap = (self._signature.parameters.index(source), *gap_of(source.type))
         index = NONE if type_.variable is None else self._out.register()
-        return _ResultRow(extents, self._signature.dtypes_of(type_), index)
+        return _ResultRow(extents, gap, self._signature.dtypes_of(type_), index)
 
     def _result_table(self) -> bytes:
         return b"".join(
-            counted(map(words, row.extents)) + words(self._out.dtypes(row.dtypes), row.dtype_index)
+            counted(map(words, row.extents))
+            + words(*row.gap)
+            + words(self._out.dtypes(row.dtypes), row.dtype_index)
             for row in self._results
         )

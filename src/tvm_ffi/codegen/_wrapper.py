@@ -43,9 +43,10 @@ from ..signature._checks import accepted_type_names
 from ..signature._expression import Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
 from ..signature._printing import type_text
-from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
+from ..signature._types import ANY_EXTENT, ELLIPSIS, Type, is_ellipsis
 
 __all__ = [
+    "MAX_NDIM",
     "Argument",
     "Wrapper",
     "always_bound",
@@ -54,7 +55,10 @@ __all__ = [
     "make_wrapper",
     "prepared",
     "result_names",
+    "source_of",
 ]
+
+MAX_NDIM = 64  # largest number of dimensions of a result with an ellipsis such as `*s`
 
 _MAX_RESULTS = 64  # maximum number of results; equals WRAPPER_MAX_RESULTS in wrapper_support.h
 _RETURNS = ("void", "value", "status", "error")
@@ -274,6 +278,10 @@ def _check_signature(signature: Signature) -> None:
             f"{signature.name}: expected at most {_MAX_RESULTS} results, got {len(names)}"
         )
     bound = set(always_bound(signature))
+    for parameter in signature.parameters:
+        type_ = parameter.type
+        if isinstance(type_, TensorType) and type_.ellipsis and not type_.is_optional:
+            bound.add(type_.ellipsis)
     for name, result in zip(names, signature.results):
         _check_result(signature, name, result, bound)
 
@@ -286,11 +294,12 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
         if accepted[-1] == "None" or accepted[0] not in ("int", "float", "bool"):
             raise ValueError(f"{where} cannot be converted from the return value of a C function")
         return
-    if type_.ndim is None or ANY_EXTENT in (type_.shape or ()) or type_.is_optional:
+    shape = type_.shape
+    if shape is None or ELLIPSIS in shape or ANY_EXTENT in shape or type_.is_optional:
         raise ValueError(f"{where} cannot be allocated: its shape is unknown")
     if not isinstance(type_.dtype, str):
         raise ValueError(f"{where} cannot be allocated: its dtype is unknown")
-    for extent in type_.shape or ():
+    for extent in shape:
         for missing in set(names_in(extent)) - bound:
             raise ValueError(
                 f"{where} cannot be allocated: '{missing}' is bound only by an optional argument"
@@ -302,11 +311,23 @@ def always_bound(signature: Signature) -> Iterator[str]:
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
-                yield from (e for e in parameter.type.shape or () if isinstance(e, str))
+                shape = parameter.type.shape or ()
+                yield from (e for e in shape if isinstance(e, str) and not is_ellipsis(e))
         elif (accepted_type_names(parameter.type) or ("",))[0] == "int":
             is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
             if not is_optional(parameter) and not is_unsigned:
                 yield parameter.name
+
+
+def source_of(signature: Signature, ellipsis: str) -> Parameter:
+    """Return the first required tensor parameter with an ellipsis such as ``*s`` in its shape."""
+    return next(
+        parameter
+        for parameter in signature.parameters
+        if isinstance(parameter.type, TensorType)
+        and parameter.type.ellipsis == ellipsis
+        and not parameter.type.is_optional
+    )
 
 
 def is_optional(parameter: Parameter) -> bool:
@@ -464,7 +485,7 @@ def _check_field(
 
 def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
-    if extent in (ELLIPSIS, ANY_EXTENT):
+    if is_ellipsis(extent) or extent == ANY_EXTENT:
         raise ValueError(f"{signature.name}: expected an argument of the callee, got {text!r}")
     bound = set(always_bound(signature))
     for name in names_in(extent):
@@ -512,10 +533,11 @@ def _refined(signature: Signature, arguments: Sequence[Argument], device: str | 
         type_ = parameter.type
         if isinstance(type_, TensorType) and parameter.name in addresses:
             is_strided = parameter.name in strided
-            if type_.layout == "strided" and not is_strided:
+            if type_.has_free_strides and not is_strided:
+                strides = "any" if type_.compact_from is None else "other"
                 raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have any strides, but "
-                    "only its address is passed; also pass its strides, or declare it compact"
+                    f"{signature.name}: parameter '{parameter.name}' may have {strides} strides, "
+                    "but only its address is passed; also pass its strides, or declare it compact"
                 )
             layout = "strided" if type_.layout is None and is_strided else type_.layout
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)

@@ -151,6 +151,23 @@ WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* 
                       count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
+/* Raise an error for two tensors that differ in a dimension of an ellipsis.  The message consists
+ * of `a`, the dimension, `b`, the dimension from the start of the ellipsis, `c`, the expected
+ * extent, `d` and the extent. */
+WRAPPER_COLD int wrapper_fail_dimension(const char* error, const char* a, int64_t axis,
+                                        const char* b, int64_t index, const char* c,
+                                        int64_t expected, const char* d, int64_t got) {
+  char buffer[4][WRAPPER_NUMBER_SIZE];
+  const char* parts[8];
+  parts[0] = a, parts[2] = b, parts[4] = c, parts[6] = d;
+  parts[1] = wrapper_number(axis, buffer[0]);
+  parts[3] = wrapper_number(index, buffer[1]);
+  parts[5] = wrapper_number(expected, buffer[2]);
+  parts[7] = wrapper_number(got, buffer[3]);
+  TVMFFIErrorSetRaisedFromCStrParts(error, parts, 8);
+  return -1;
+}
+
 /* Return the name of a value's type for messages: the Python name, else the type key. */
 WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
   static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
@@ -254,12 +271,22 @@ WRAPPER_HOT int32_t wrapper_negative_axis(const DLTensor* tensor, int32_t ndim) 
   return -1;
 }
 
-/* Return true if a tensor is empty, or if the elements are in row-major order without gaps.  The
- * strides of axes of extent 1 are ignored. */
-WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
+/* Return the first i < count for which dimension `a_first + i` of `a` and dimension `b_first + i`
+ * of `b` have different extents; -1 if there is none. */
+WRAPPER_HOT int32_t wrapper_differing(const DLTensor* a, int32_t a_first, const DLTensor* b,
+                                      int32_t b_first, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (a->shape[a_first + i] != b->shape[b_first + i]) return i;
+  }
+  return -1;
+}
+
+/* Return true if a tensor is empty, or if the axes from `first` on are in row-major order without
+ * gaps; a negative `first` means all axes.  The strides of axes of extent 1 are ignored. */
+WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim, int32_t first) {
   uint64_t step = 1; /* unsigned, because the product of extents may overflow */
   if (tensor->strides == NULL) return true;
-  for (int32_t i = ndim - 1; i >= 0; --i) {
+  for (int32_t i = ndim - 1; i >= 0 && i >= first; --i) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
       return wrapper_is_empty(tensor);
     }
@@ -318,7 +345,7 @@ WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
   if (a->data != b->data && !wrapper_has_addresses(a->device)) return false;
   if (wrapper_is_empty(a) || wrapper_is_empty(b)) return false;
   if (distance == 0) return true;
-  return wrapper_is_compact(a, a->ndim) && wrapper_is_compact(b, b->ndim);
+  return wrapper_is_compact(a, a->ndim, 0) && wrapper_is_compact(b, b->ndim, 0);
 }
 
 /* Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type. */

@@ -132,7 +132,9 @@ def _jaxtyping_tensor(annotation: Any) -> TensorType:
 
 def _jaxtyping_extent(token: str) -> Extent:
     if token == ELLIPSIS or token.startswith("*"):
-        return ELLIPSIS
+        name = token.removeprefix("*")
+        has_name = name.isidentifier() and not name.startswith("_")
+        return f"*{name}" if has_name else ELLIPSIS
     # jaxtyping marks broadcastable dimensions with #, unchecked dimensions with _.
     if token.startswith(("#", "_")):
         return ANY_EXTENT

@@ -25,7 +25,7 @@ from ._checks import (
 from ._declaration import Declaration
 from ._expression import Expression, Extent, names_in
 from ._parameter import EMPTY, Parameter
-from ._types import ELLIPSIS, ScalarType, TensorType
+from ._types import ScalarType, TensorType, Type
 
 __all__ = [
     "NONE",
@@ -35,6 +35,7 @@ __all__ = [
     "check_program",
     "counted",
     "float_bits",
+    "gap_of",
     "signed",
     "string",
     "words",
@@ -49,7 +50,7 @@ OPERATIONS = (
     *("end", "jump_if_zero", "jump_if_no_tensor", "range", "extent_equals", "same_device"),
     *("overlap", "add", "subtract", "multiply", "divide", "divide_up", "modulo", "minimum"),
     *("maximum", "less", "less_equal", "equal", "not_equal"),
-    *("size", "num_dims", "device_number", "extent", "stride"),
+    *("size", "num_dims", "device_number", "extent", "stride", "same_dimensions"),
 )
 _CODE = {name: number for number, name in enumerate(OPERATIONS)}
 _ARITHMETIC = {
@@ -197,6 +198,12 @@ class CheckWriter:
         for check in self._checks:
             if check.kind == "extent" and isinstance(check.extent, Expression):
                 self._calculated(check, check.extent)
+            elif check.kind == "ellipsis":
+                others = (check.tensor, self._signature.parameters[check.other].type)
+                operands = zip((check.position, check.other), map(gap_of, others))
+                numbers = [number for index, gap in operands for number in (index, *gap)]
+                failures = [check.failures[name] for name in ("ndim", "differs")]
+                self.out.emit("same_dimensions", *numbers, *failures)
             elif check.kind == "overlap":
                 self.out.emit("overlap", check.position, check.other, check.failures["overlap"])
 
@@ -250,7 +257,8 @@ class CheckWriter:
         if kind == _UNSIGNED:
             return words(register, self.out.failure(out_of_range)) + name
         form = {"int": _INTEGER, "bool": _TRUTH, "float": _DOUBLE}[accepted[0]]
-        limits = integer_range(parameter.type.dtype) if _is_scalar(parameter) else None
+        type_ = parameter.type
+        limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         limits = _INT64 if limits is None else limits
         return types + words(register, form, *limits, self.out.failure(out_of_range)) + name
 
@@ -282,7 +290,7 @@ class CheckWriter:
         type_ = parameter.type
         assert isinstance(type_, TensorType)
         shape = type_.shape or ()
-        ndim = -len(shape) if ELLIPSIS in shape else len(shape)
+        ndim = -len(shape) if type_.ndim is None and shape else len(shape)
 
         def failure(kind: str, name: str | None = None) -> int:
             check = by_kind.get(kind)
@@ -295,7 +303,7 @@ class CheckWriter:
         row += words(failure("dtype"), failure("dtype", "variable"))
         row += words(*_device_words(type_.device), failure("device"))
         row += words(failure("negative"))
-        row += words(0, failure("layout"), failure("repeats"))
+        row += words(type_.compact_from or 0, failure("layout"), failure("repeats"))
         is_optional = "None" in (accepted_type_names(type_) or ())
         row += counted(
             self._extent(check, is_certain=not is_optional)
@@ -363,8 +371,10 @@ class CheckWriter:
         return register
 
 
-def _is_scalar(parameter: Parameter) -> bool:
-    return isinstance(parameter.type, ScalarType)
+def gap_of(type_: Type) -> tuple[int, int]:
+    """Return the first dimension of an ellipsis, and the number of dimensions outside it."""
+    assert isinstance(type_, TensorType)
+    return type_.gap or 0, len(type_.shape or ()) - 1
 
 
 def _type_bits(names: Iterable[str]) -> int:

@@ -12,7 +12,8 @@ an `ffi.BigInt`.  The order of the checks is:
    no stride of 0; the extents that are constants or names, the declared alignment, and the address
    if it is passed by address.  The first extent or integer with a name binds the name; later ones
    must be equal.
-3. Extents that are expressions, once all names are bound.
+3. Extents that are expressions, once all names are bound; and the extents of each ellipsis with a
+   name, compared with those of earlier tensors.
 4. Each tensor that is written shares no memory with another tensor.
 
 Error messages are templates.  They contain everything that follows from the signature, and
@@ -31,7 +32,7 @@ from ._declaration import Declaration
 from ._expression import Expression, Extent, extent_text
 from ._parameter import Parameter
 from ._printing import type_text
-from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._types import ANY_EXTENT, ScalarType, TensorType, Type, ValueType, is_ellipsis
 
 __all__ = [
     "BIG_INT",
@@ -108,6 +109,8 @@ class Check:
         For ``extent``: the dimension; negative axes count from the end.
     extent : int, str or Expression
         For ``extent``: the expected value.  For ``integer``: the name that the integer binds.
+    other : int
+        For ``overlap`` and ``ellipsis``: index of the parameter of the other tensor.
 
     Notes
     -----
@@ -126,6 +129,8 @@ class Check:
     - ``repeats``: ``repeats`` (got, the strides)
     - ``extent``: ``differs`` (axis if it is negative, expected unless it is a constant, got);
       ``zero TEXT`` and ``overflow TEXT`` for each operation TEXT in the expression
+    - ``ellipsis``: ``ndim`` (expected, got); ``differs`` (axis, index, expected, got), where index
+      is the dimension from the start of the ellipsis
     - ``alignment``: ``alignment`` (got, in bytes)
     - ``address``: ``null``; ``alignment`` (expected, got, both in bytes)
     - ``overlap``: ``overlap``
@@ -196,6 +201,8 @@ def checks(signature: Declaration) -> Iterator[Check]:
                 late.append(check)
             else:
                 yield check
+        if parameter.type.ellipsis is not None:
+            late += map(maker.ellipsis, _earlier(signature, position))
         if parameter.type.alignment is not None:
             yield maker.alignment(parameter.type.alignment)
         if parameter.type.is_pointer:
@@ -217,6 +224,21 @@ def _overlaps(signature: Declaration) -> Iterator[Check]:
             for other_position, other in tensors:
                 if other_position < position or not (other.is_written or other is parameter):
                     yield maker.overlap(other_position, other)
+
+
+def _earlier(signature: Declaration, position: int) -> Iterator[int]:
+    """Yield the positions of earlier tensors with the same ellipsis, up to one that is required.
+
+    If an optional tensor is None, the next one has the extents of the ellipsis.
+    """
+    wanted = signature.parameters[position].type
+    for index, other in enumerate(signature.parameters[:position]):
+        types = (wanted, other.type)
+        names = [type_.ellipsis for type_ in types if isinstance(type_, TensorType)]
+        if len(set(names)) == 1 and len(names) == 2 and other.kind != "variadic":
+            yield index
+            if not getattr(other.type, "is_optional", False):
+                return
 
 
 def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
@@ -247,10 +269,10 @@ def operations(extent: Extent) -> Iterator[Expression]:
 
 
 def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
-    """Yield axis and extent of each dimension to check; axes after ``...`` count from the end."""
+    """Yield axis and extent of each dimension to check; axes after a gap count from the end."""
     is_after_gap = False
     for axis, extent in enumerate(shape):
-        if extent == ELLIPSIS:
+        if is_ellipsis(extent):
             is_after_gap = True
         elif extent != ANY_EXTENT:
             yield axis - len(shape) if is_after_gap else axis, extent
@@ -303,8 +325,10 @@ class _CheckBuilder:
             yield self._check("device", device=self._failure("ValueError", template))
         template = "shape[{axis}] must be >= 0, got {got}"
         yield self._check("negative", negative=self._failure("ValueError", template))
-        if type_.is_compact:
-            template = "expected a compact tensor, got strides {got}"
+        first = type_.compact_from
+        if first is not None:
+            wanted = f"tensor that is compact from dimension {first}" if first else "compact tensor"
+            template = f"expected a {wanted}, got strides {{got}}"
             yield self._check("layout", layout=self._failure("ValueError", template))
         if self._parameter.is_written:
             remedy = "array" if self._parameter.direction == "out" else "copy"
@@ -337,6 +361,18 @@ class _CheckBuilder:
         failures = {name: self._failure("ValueError", text) for name, text in templates.items()}
         return Check("extent", self._parameter, self._position, failures, axis, extent)
 
+    def ellipsis(self, other: int) -> Check:
+        type_ = self._parameter.type
+        assert isinstance(type_, TensorType)
+        assert type_.ellipsis is not None
+        name = type_.ellipsis.removeprefix("*")
+        templates = {
+            "ndim": f"expected {{expected}} dimensions for *{name}, got {{got}}",
+            "differs": f"shape[{{axis}}] must be {name}[{{index}}] = {{expected}}, got {{got}}",
+        }
+        failures = {kind: self._failure("ValueError", text) for kind, text in templates.items()}
+        return Check("ellipsis", self._parameter, self._position, failures, other=other)
+
     def alignment(self, size: int) -> Check:
         template = _MISALIGNED.replace("{expected}", str(size))
         return self._check("alignment", alignment=self._failure("ValueError", template))
@@ -358,8 +394,9 @@ class _CheckBuilder:
 
 
 def _ndim_text(shape: tuple[Extent, ...]) -> str:
-    count = len(shape) - (ELLIPSIS in shape)
-    least = "at least " if ELLIPSIS in shape else ""
+    has_gap = any(map(is_ellipsis, shape))
+    count = len(shape) - has_gap
+    least = "at least " if has_gap else ""
     return f"expected {least}{count} dimension{'' if count == 1 else 's'}, got {{got}}"
 
 

@@ -194,17 +194,21 @@ def _variable_of(type_: Type) -> str | None:
 
 def _check_extents(declaration: Declaration) -> None:
     """Raise ValueError if an extent contains a name to which no parameter gives a value."""
-    bound = set(declaration.dtype_variables)
+    bound: set[str] = set()
     for parameter in declaration.parameters:
         if isinstance(parameter.type, TensorType):
             for extent in parameter.type.shape or ():
-                if isinstance(extent, str) and extent in declaration.dtype_variables:
+                if not isinstance(extent, str):
+                    continue
+                if extent.removeprefix("*") in declaration.dtype_variables:
                     raise ValueError(f"'{extent}' is both a dtype variable and an extent")
-                if isinstance(extent, str):
-                    bound.add(extent)
+                bound.add(extent)
         elif _is_integer(parameter.type):
             bound.add(parameter.name)
     bound -= set(declaration.dtype_variables)
+    for name in bound:
+        if f"*{name}" in bound:
+            raise ValueError(f"'{name}' is both an extent and an ellipsis")
     for number, type_ in enumerate(declaration.types):
         is_result = number >= len(declaration.parameters)
         for extent in (type_.shape or ()) if isinstance(type_, TensorType) else ():

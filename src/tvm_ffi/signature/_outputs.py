@@ -6,14 +6,14 @@ Extents may be symbolic values of a tracing compiler; only arithmetic operators 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._declaration import Declaration
 from ._expression import Expression, Extent, apply, evaluate
-from ._types import ANY_EXTENT, ELLIPSIS, TensorType
+from ._types import ANY_EXTENT, TensorType, is_ellipsis
 
-__all__ = ["OutputError", "TensorSpec", "outputs_of"]
+__all__ = ["OutputError", "TensorSpec", "extents_in_gap", "outputs_of"]
 
 
 class TensorSpec(NamedTuple):
@@ -68,6 +68,7 @@ class _Bindings:
 
     def __init__(self) -> None:
         self._extents: dict[str, Any] = {}
+        self._ellipses: dict[str, tuple[Any, ...]] = {}
         self._dtypes: dict[str, str] = {}
 
     def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
@@ -80,12 +81,20 @@ class _Bindings:
                 f"{where} must have {type_.ndim} dimensions, got {len(given.shape)} "
                 f"(shape={given.shape})"
             )
-        for extent, value in _pairs(type_.shape, given.shape):
+        for extent, value in _pairs(type_, given.shape):
             if not isinstance(extent, str) or extent == ANY_EXTENT:
                 continue
             if self._extents.setdefault(extent, value) != value:
                 raise OutputError(
                     f"{where}: extent {extent} is {self._extents[extent]}, got {value} "
+                    f"(shape={given.shape})"
+                )
+        if type_.ellipsis is not None:
+            dimensions = extents_in_gap(type_, given.shape)
+            expected = self._ellipses.setdefault(type_.ellipsis, dimensions)
+            if expected != dimensions:
+                raise OutputError(
+                    f"{where}: {type_.ellipsis} is {expected}, got {dimensions} "
                     f"(shape={given.shape})"
                 )
 
@@ -107,10 +116,16 @@ class _Bindings:
             raise OutputError(f"the signature does not say which dtype {where} has")
         if type_.shape is None:
             raise OutputError(f"the signature does not say which shape {where} has")
-        return TensorSpec(tuple(self._value(where, extent) for extent in type_.shape), dtype)
+        extents: list[Any] = []
+        for extent in type_.shape:
+            if isinstance(extent, str) and extent in self._ellipses:
+                extents += self._ellipses[extent]
+            else:
+                extents.append(self._value(where, extent))
+        return TensorSpec(tuple(extents), dtype)
 
     def _value(self, where: str, extent: Extent) -> Any:
-        if extent in (ELLIPSIS, ANY_EXTENT):
+        if is_ellipsis(extent) or extent == ANY_EXTENT:
             raise OutputError(f"the signature does not say which shape {where} has: '{extent}'")
         try:
             return _evaluate(extent, self._extents)
@@ -120,12 +135,18 @@ class _Bindings:
             ) from None
 
 
-def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield a pair (declared extent, input's extent) for each axis that ``...`` does not cover."""
-    if ELLIPSIS not in expected:
+def extents_in_gap(type_: TensorType, shape: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the extents of a tensor that the ellipsis of its type stands for."""
+    first = type_.gap or 0
+    return tuple(shape[first : len(shape) - len(type_.shape or ()) + 1 + first])
+
+
+def _pairs(type_: TensorType, given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
+    """Yield a pair (declared extent, input's extent) for each axis that the gap does not cover."""
+    expected, first = type_.shape or (), type_.gap
+    if first is None:
         yield from zip(expected, given)
         return
-    first = expected.index(ELLIPSIS)
     last = len(expected) - first - 1
     if first + last > len(given):
         raise OutputError(

@@ -7,9 +7,9 @@
     results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
     type       =  ( tensor | number ) [ "|" "None" ]  |  any type of `_schema.parsing`
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
-                  [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ]
-                  [ "align" bytes ] [ "on" device ]
-    extent     =  "..." | "_" | an expression over names and numbers
+                  [ "[" [ extent { "," extent } ] "]" ] [ layout ] [ "align" bytes ] [ "on" device ]
+    layout     =  "compact" [ "from" [ "-" ] dimension ]  |  "strided"
+    extent     =  "..." | "*" name | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"  |  "doc" string
 
@@ -289,7 +289,7 @@ class _SignatureParser:
         position = tokens.position
         dtype, is_pointer = self._element_type()
         shape = self._shape() if tokens.token == "[" else None
-        layout = tokens.advance() if tokens.token in ("compact", "strided") else None
+        layout = self._layout() if tokens.token in ("compact", "strided") else None
         alignment = self._alignment() if tokens.accept("align") else None
         device = self._device() if tokens.accept("on") else None
         parts = dtype, shape, layout, device, is_pointer, self._accept_none(), alignment
@@ -320,6 +320,16 @@ class _SignatureParser:
                 break
         tokens.expect(end)
         return tuple(found)
+
+    def _layout(self) -> str:
+        tokens = self._tokens
+        layout = tokens.advance()
+        if layout == "strided" or not tokens.accept("from"):
+            return layout
+        sign = "-" if tokens.accept("-") else ""
+        if not tokens.token.isdecimal():
+            raise tokens.error("the number of a dimension")
+        return f"{layout} from {sign}{self._integer()}"
 
     def _alignment(self) -> int:
         if not self._tokens.token.isdecimal():
@@ -356,7 +366,16 @@ class _SignatureParser:
         return found
 
     def extent(self) -> Extent:
+        if self._tokens.accept("*"):
+            return f"*{self._extent_name()}"
         return ELLIPSIS if self._tokens.accept("...") else self._sum()
+
+    def _extent_name(self) -> str:
+        position = self._tokens.position
+        name = self._name("an extent")
+        if self._tokens.token != "(" and ("." in name or ":" in name or name.endswith("*")):
+            raise self._tokens.fault(position, f"{name!r} is not the name of an extent")
+        return name
 
     def _sum(self) -> Extent:
         return self._operations(("+", "-"), self._product)
@@ -386,10 +405,8 @@ class _SignatureParser:
             tokens.expect(")")
             return found
         position = tokens.position
-        name = self._name("an extent")
+        name = self._extent_name()
         if tokens.token != "(":
-            if "." in name or ":" in name or name.endswith("*"):
-                raise tokens.fault(position, f"{name!r} is not the name of an extent")
             return name
         if name not in FUNCTIONS:
             raise tokens.fault(

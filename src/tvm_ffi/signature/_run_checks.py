@@ -17,8 +17,9 @@ from ._checks import (
 )
 from ._declaration import Declaration
 from ._expression import ExtentError, evaluate, names_in
+from ._outputs import extents_in_gap
 from ._parameter import UNKNOWN, Parameter
-from ._types import ELLIPSIS, ScalarType, TensorType, ValueType
+from ._types import ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]
 
@@ -144,7 +145,7 @@ class _CallChecker:
     def _ndim(self, check: Check, tensor: Any) -> None:
         shape = check.tensor.shape or ()
         got = len(tensor.shape)
-        if got < len(shape) - 1 if ELLIPSIS in shape else got != len(shape):
+        if got != len(shape) if check.tensor.ndim is not None else got < len(shape) - 1:
             _raise(check.failures["ndim"], got=got)
 
     def _dtype(self, check: Check, tensor: Any) -> None:
@@ -166,7 +167,9 @@ class _CallChecker:
                 _raise(check.failures["negative"], axis=axis, got=extent)
 
     def _layout(self, check: Check, tensor: Any) -> None:
-        if not tensor.is_contiguous():
+        first = check.tensor.compact_from
+        assert first is not None
+        if not values.is_compact(tensor.shape, tensor.strides, first):
             _raise(check.failures["layout"], got=values.strides_text(tensor.strides))
 
     def _writable(self, check: Check, tensor: Any) -> None:
@@ -197,6 +200,22 @@ class _CallChecker:
             _raise(check.failures[f"{error.reason} {error.operation}"])
         if got != expected:
             _raise(check.failures["differs"], axis=axis, expected=expected, got=got)
+
+    def _ellipsis(self, check: Check, tensor: Any) -> None:
+        parameter = self._signature.parameters[check.other]
+        other = self._tensors.get(parameter.name)
+        if other is None:
+            return
+        assert isinstance(parameter.type, TensorType)
+        got = extents_in_gap(check.tensor, tensor.shape)
+        expected = extents_in_gap(parameter.type, other.shape)
+        if len(got) != len(expected):
+            _raise(check.failures["ndim"], expected=len(expected), got=len(got))
+        for index, pair in enumerate(zip(expected, got)):
+            if pair[0] != pair[1]:
+                axis = (check.tensor.gap or 0) + index
+                holes = {"axis": axis, "index": index, "expected": pair[0], "got": pair[1]}
+                _raise(check.failures["differs"], **holes)
 
     def _alignment(self, check: Check, tensor: Any) -> None:
         assert check.tensor.alignment is not None

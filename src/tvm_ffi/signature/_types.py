@@ -23,6 +23,7 @@ __all__ = [
     "Type",
     "ValueType",
     "checked_alignment",
+    "is_ellipsis",
     "is_writable",
     "unknown_dtype",
     "unknown_type",
@@ -32,6 +33,7 @@ ELLIPSIS = "..."  # in a shape: any number of dimensions
 ANY_EXTENT = "_"  # in a shape: one dimension of any extent
 _LARGEST_ALIGNMENT = 4096  # in bytes: a memory page; no hardware needs more
 _NAME = re.compile(r"[^\W\d]\w*")
+_LAYOUT = re.compile(r"strided|compact(?: from (-?[1-9]\d{0,8}))?")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
 
@@ -45,10 +47,13 @@ class TensorType:
         A dtype, a set of dtypes, or a dtype variable of the signature; None for any.
     shape : tuple, length ndim, or None
         Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
-        ``"..."`` for any number of extents.  None for any shape; ``("...",)`` is converted to None.
-    layout : {"compact", "strided"}, optional
-        Row-major without gaps, or any strides.  None means unspecified; for a tensor that is
-        passed by address it means compact.
+        ellipsis for any number of extents: ``"..."``, or ``"*name"`` if the extents are equal in
+        all places with this name.  None for any shape; ``("...",)`` is converted to None.
+    layout : str, optional
+        ``"compact"``: row-major without gaps.  ``"compact from K"``: the same for the dimensions
+        from K on, where a negative K counts from the last dimension; the strides of earlier
+        dimensions are free.  ``"strided"``: any strides.  None means unspecified; for a tensor that
+        is passed by address it means compact.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
     is_pointer : bool
@@ -72,8 +77,13 @@ class TensorType:
         self._check_dtype()
         if self.alignment is not None:
             checked_alignment(self.alignment)
-        if self.layout not in (None, "compact", "strided"):
-            raise ValueError(f"layout must be 'compact' or 'strided', got {self.layout!r}")
+        if self.layout is not None and not isinstance(self.layout, str):
+            raise TypeError(f"layout must be a str, got {type(self.layout).__name__}")
+        if self.layout is not None and _LAYOUT.fullmatch(self.layout) is None:
+            raise ValueError(
+                "layout must be 'compact', 'compact from K' where the dimension K is not 0, or "
+                f"'strided', got {self.layout!r}"
+            )
         if self.device is not None and not isinstance(self.device, str):
             raise TypeError(f"device must be a str, got {type(self.device).__name__}")
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
@@ -82,9 +92,16 @@ class TensorType:
             raise TypeError(f"a shape must be a tuple of extents, got the str {self.shape!r}")
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
-            if shape.count(ELLIPSIS) > 1:
-                raise ValueError(f"a shape has at most one '...', got {shape.count(ELLIPSIS)}")
+            count = sum(map(is_ellipsis, shape))
+            if count > 1:
+                raise ValueError(f"a shape has at most one '...' or '*name', got {count}")
             object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
+        first, ndim = self.compact_from, self.ndim
+        if first and ndim is not None and not -ndim <= first < ndim:
+            raise ValueError(
+                f"'{self.layout}' needs a dimension of the tensor, which has {ndim} "
+                f"dimension{'' if ndim == 1 else 's'}"
+            )
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
@@ -113,16 +130,43 @@ class TensorType:
         return None
 
     @property
-    def is_compact(self) -> bool:
-        """True if elements must be in row-major order without gaps."""
-        return self.layout == "compact" or (self.is_pointer and self.layout is None)
+    def compact_from(self) -> int | None:
+        """First dimension of those that must be row-major without gaps; None if none must be.
+
+        0 if all dimensions must be.  A negative number counts from the last dimension.
+        """
+        if self.layout is None:
+            return 0 if self.is_pointer else None
+        found = _LAYOUT.fullmatch(self.layout)
+        if self.layout == "strided" or found is None:
+            return None
+        return int(found[1] or 0)
+
+    @property
+    def has_free_strides(self) -> bool:
+        """True if the layout of the type declares that some strides are free."""
+        return self.layout not in (None, "compact")
 
     @property
     def ndim(self) -> int | None:
         """Number of dimensions; None if the type allows any number of dimensions."""
-        if self.shape is None or ELLIPSIS in self.shape:
-            return None
-        return len(self.shape)
+        return None if self.shape is None or self.gap is not None else len(self.shape)
+
+    @property
+    def gap(self) -> int | None:
+        """Index of the ellipsis in the shape; None if there is none."""
+        for index, extent in enumerate(self.shape or ()):
+            if is_ellipsis(extent):
+                return index
+        return None
+
+    @property
+    def ellipsis(self) -> str | None:
+        """The ellipsis with a name in the shape, such as ``"*s"``; None if there is none."""
+        for extent in self.shape or ():
+            if extent != ELLIPSIS and is_ellipsis(extent):
+                return str(extent)
+        return None
 
 
 @partial_repr
@@ -176,6 +220,11 @@ class ValueType:
 
 
 Type = Union[TensorType, ScalarType, ValueType]
+
+
+def is_ellipsis(extent: Extent) -> bool:
+    """Return True if an extent stands for any number of dimensions."""
+    return isinstance(extent, str) and (extent == ELLIPSIS or extent.startswith("*"))
 
 
 def checked_alignment(size: int) -> int:
@@ -268,6 +317,10 @@ def _checked_extent(extent: Extent) -> Extent:
         raise ValueError(f"an extent must be >= 0, got {extent}")
     if isinstance(extent, int) and not fits_64_bits(extent):
         raise ValueError(f"extent {extent} does not fit 64 bits")
-    if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
-        raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
+    if isinstance(extent, str) and extent != ELLIPSIS:
+        name = extent.removeprefix("*")
+        if _NAME.fullmatch(name) is None:
+            raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
+        if extent == f"*{ANY_EXTENT}":
+            raise ValueError("an ellipsis without a name is written '...', got '*_'")
     return extent

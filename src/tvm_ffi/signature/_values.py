@@ -28,6 +28,7 @@ __all__ = [
     "dtype_of",
     "dtype_text",
     "fits",
+    "is_compact",
     "is_one_of",
     "is_type_key",
     "native_value",
@@ -141,3 +142,17 @@ def size_bytes(tensor: Any) -> int:
     dtype = dtype_of(tensor)
     bits = 0 if dtype is None else dtype.bits * dtype.lanes
     return int(math.prod(tensor.shape) * bits + 7) // 8
+
+
+def is_compact(shape: Sequence[int], strides: Sequence[int], first: int = 0) -> bool:
+    """Return True if the dimensions of a tensor from `first` on are row-major without gaps.
+
+    A negative `first` counts from the last dimension.  Strides of dimensions with extent 1 and of
+    tensors without elements are ignored.
+    """
+    step = 1
+    for extent, stride in reversed(list(zip(shape, strides))[first:]):
+        if extent != 1 and stride != step:
+            return 0 in shape
+        step *= extent
+    return True

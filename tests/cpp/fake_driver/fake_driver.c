@@ -385,7 +385,7 @@ static int launch(const char* function, Kernel* kernel, FakeLaunch* seen) {
   if (seen->cluster[0] != 0) {
     unsigned blocks = seen->cluster[0] * seen->cluster[1] * seen->cluster[2];
     for (int i = 0; i < 3; ++i) {
-      if (grid[i] % seen->cluster[i] != 0) status = 1;
+      if (seen->cluster[i] == 0 || grid[i] % seen->cluster[i] != 0) status = 1;
     }
     if (blocks > (kernel->has_large_clusters ? 16u : 8u)) status = 1;
     used = (size_t)snprintf(cluster, sizeof(cluster), ", cluster %u %u %u", seen->cluster[0],

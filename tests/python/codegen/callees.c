@@ -123,3 +123,8 @@ int halves(const void* elements, int64_t n, void* first, void* second) {
   }
   return n == 5 ? 55 : 0;
 }
+
+/* Stores twice each element of `x` in `out`, unless `ndim` is not `n`. */
+void double_all(const float* x, float* out, int64_t size, int32_t ndim, int64_t n) {
+  for (int64_t i = 0; i < size; ++i) out[i] = ndim == n ? 2 * x[i] : 0;
+}

@@ -73,6 +73,18 @@ WRAPPERS = {
         ),
         make_wrapper("ratio(x: float32[n]) -> float32[4//n]", "idle", arguments=[]),
         make_wrapper(
+            "stacked(x: float32[*s] | None, y: float32[n, *s]) "
+            "-> (a: float32[*s, 2], b: int8[n, *s])",
+            "idle",
+            arguments=[],
+        ),
+        make_wrapper(
+            "elementwise(x: float32[*s], n: int) -> float32[*s]",
+            "double_all",
+            arguments=["x", "result", "x.size", "result.ndim", "n"],
+        ),
+        make_wrapper("tail(x: float32[*s], k: int) -> float32[*s, k]", "idle", arguments=[]),
+        make_wrapper(
             "sum_in(x: float32[n], k: int, scale: float) -> float",
             arguments=[
                 *("x", "n", "workspace(4*n)", "workspace(k)", "int8 -1", "float32 2.0", "+0.5"),
@@ -244,6 +256,30 @@ def test_results_are_allocated(library):
     product = library.outer(np.array([1, 2], F32), np.array([3, 4, 5], F32))
     assert isinstance(product, tvm_ffi.Tensor)
     assert product.numpy().tolist() == [[3, 4, 5], [6, 8, 10]]
+
+
+def test_results_have_the_extents_of_an_ellipsis(library):
+    a, b = library.stacked(None, np.zeros((7, 2, 3), F32))
+    assert (a.shape, b.shape, str(b.dtype)) == ((2, 3, 2), (7, 2, 3), "int8")
+    a, b = library.stacked(np.zeros((), F32), np.zeros(7, F32))
+    assert (a.shape, b.shape) == ((2,), (7,))
+    x = np.arange(6, dtype=F32).reshape(1, 2, 3)
+    assert library.elementwise(x, 3).numpy().tolist() == (2 * x).tolist()
+    assert library.elementwise(np.full((), 4, F32), 0).numpy() == 8
+    text = r"^tail\(\) result 'result': shape\[-1\] must be >= 0, got -1$"
+    with pytest.raises(ValueError, match=text):
+        library.tail(x, -1)
+
+
+def test_results_have_at_most_64_dimensions(library):
+    try:
+        x = np.zeros([1] * 64, F32)
+    except ValueError:
+        pytest.skip("arrays of this NumPy have at most 32 dimensions")
+    assert library.elementwise(x, 64).shape == (1,) * 64
+    text = r"^tail\(\) result 'result': expected at most 63 dimensions for \*s, got 64$"
+    with pytest.raises(ValueError, match=text):
+        library.tail(x, 1)
 
 
 def test_several_results_are_an_array(library):

@@ -110,6 +110,9 @@ def tensor_for(signature, type_, extents, chooser):
     for extent in (2,) if type_.shape is None else type_.shape:
         if extent == "...":
             shape += [2] * chooser.randrange(3)
+        elif extent == "*dims":
+            dims = extents.setdefault(extent, [3] * chooser.randrange(3))
+            shape += dims if chooser.random() < 0.9 else [3]
         else:
             shape.append(extent_for(extent, extents, chooser))
     names = signature.dtypes_of(type_) or ("float32",)

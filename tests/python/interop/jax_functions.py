@@ -47,6 +47,11 @@ def split(x):
     return values[::2].copy(), values[1::2].copy()
 
 
+def doubled(x, y, z):
+    np.multiply(x.numpy(), 2, out=y.numpy())
+    return np.asarray(x.numpy() + z.numpy()[0])
+
+
 def fail(x, y):
     raise KeyError("no such row")
 
@@ -69,6 +74,12 @@ def functions():
         "tests.jax.split",
         split,
         signature="tests.jax.split(x: T[n]) -> (T[cdiv(n, 2)], T[n // 2]) where T in (int32, int8)",
+    )
+    register(
+        "tests.jax.doubled",
+        doubled,
+        signature="tests.jax.doubled(x: float32[*s], y: out float32[*s], z: float32[n, *s]) "
+        "-> float32[*s]",
     )
     register("tests.jax.fail", fail)
     yield

@@ -335,6 +335,18 @@ def test_returned_tensors_are_results(handler):
     assert (even.tolist(), odd.tolist()) == ([0, 2, 4], [1, 3])
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_outputs_have_the_extents_of_an_ellipsis(handler, shape):
+    x, z = jnp.full(shape, 3.0), jnp.ones((2, *shape))
+    y, total = jax.jit(lambda x, z: call_tvm_ffi("tests.jax.doubled", x, z=z))(x, z)
+    assert (y.shape, total.shape) == (shape, shape)
+    assert (y == 6).all()
+    assert (total == 4).all()
+    text = r"'z': \*s is \(.*\), got \(.*7\)"
+    with pytest.raises(ValueError, match=text):
+        call_tvm_ffi("tests.jax.doubled", x, z=jnp.ones((2, *shape, 7)))
+
+
 def test_signature_is_read_from_the_annotations_of_a_python_function():
     def negated(
         x: Annotated[tvm_ffi.Tensor, "float32[n]"], y: Annotated[tvm_ffi.Tensor, "out float32[n]"]

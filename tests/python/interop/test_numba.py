@@ -414,6 +414,15 @@ def recursive_sum(x, n):
     return x.flat[n - 1] + recursive_sum(x, n - 1) if n > 0 else 0.0
 
 
+def test_kernels_follow_the_strides_of_rows():
+    """`compact from 1` frees the strides of the rows, so a kernel must not assume compact ones."""
+    native = kernel("f(x: float64[n, m] compact from 1) -> float")(total)
+    x = np.arange(12.0).reshape(4, 3)
+    assert native(x[::2]) == 3 + 21
+    with pytest.raises(ValueError, match=r"compact from dimension 1, got strides \(1, 3\)"):
+        native(x.T)
+
+
 @pytest.mark.parametrize("layout", ["", " strided"], ids=["compact", "strided"])
 @pytest.mark.parametrize(
     "function",

@@ -86,6 +86,23 @@ def test_opcheck_compares_the_values(packed):
     assert set(torch.library.opcheck(packed, (x, 3.0)).values()) == {"SUCCESS"}
 
 
+def test_rows_keep_their_distance_and_other_strides_are_copied(interop, functions):
+    operator = interop.operator_of(functions.scaled_rows)
+    x, y = torch.arange(12.0).reshape(3, 4), torch.zeros(6, 4)
+    operator(x[:, 1:3], y[::2, 2:])
+    assert y.tolist() == [
+        *([0.0, 0.0, 2.0, 4.0], [0.0] * 4, [0.0, 0.0, 10.0, 12.0], [0.0] * 4),
+        *([0.0, 0.0, 18.0, 20.0], [0.0] * 4),
+    ]
+    turned = torch.zeros(3, 4)
+    operator(x.T, turned.T)
+    assert torch.equal(turned, 2 * x)
+    with pytest.raises(
+        ValueError, match=r"'x': .* compact from dimension -1, got strides \(1, 4\)"
+    ):
+        functions.scaled_rows(x.T, turned.T)
+
+
 def test_fake_kernel_does_not_replace_the_checks(interop, functions):
     """With `fake=` and autocast, a function got a dtype that its signature excludes."""
     operator = interop.register(

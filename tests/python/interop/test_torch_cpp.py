@@ -56,13 +56,17 @@ try:
     interop.operator_of(module.failing)(matrix[0].float(), torch.zeros(3))
 except RuntimeError as error:
     text = str(error)
+grid, doubled = torch.arange(6.0).reshape(2, 3), torch.zeros(2, 6)
+interop.operator_of(module.scaled_rows)(grid, doubled[:, 3:])
+interop.operator_of(module.scaled_rows)(grid, doubled[:, ::2])
+assert doubled.tolist() == [[0, 0, 2, 0, 4, 4], [6, 0, 8, 6, 10, 10]], doubled
 kernels = torch._C._dispatch_dump(interop.operator_of(module.scaled).name())
 print(json.dumps([z.tolist(), options.tolist(), turned.tolist(), text, "operators.cc" in kernels]))
 """
 
 
 def test_programs_call_operators_of_a_library(interop, functions, torch_library, tmp_path):
-    names = ("scaled", "added", "transposed", "failing", "chosen")
+    names = ("scaled", "added", "transposed", "failing", "chosen", "scaled_rows")
     source = interop.operators_source(getattr(functions, name) for name in names)
     library = compile_operators(source, torch_library, tmp_path)
     done = subprocess.run(

@@ -224,6 +224,27 @@ def test_registered_functions_and_python_callables(interop):
         tvm_ffi.remove_global_func("test.torch.triple")
 
 
+def test_results_have_the_extents_of_an_ellipsis():
+    """The fake kernel needs neither `fake=` nor a fixed number of dimensions."""
+    function = tvm_ffi.register_global_func(
+        "test.torch.summed",
+        lambda x, y: torch.from_dlpack(x) + torch.from_dlpack(y)[0],
+        signature="summed(x: float32[*s], y: float32[n, *s]) -> float32[*s]",
+    )
+    try:
+        program = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=True)
+        for shape in ((), (3,), (2, 3), (4, 1)):
+            x = torch.ones(shape)
+            assert torch.equal(program(x, torch.ones(2, *shape)), x + 1)
+        text = r"shape\[2\] must be s\[1\] = s?\d+, got s?\d+"
+        with pytest.raises(RuntimeError, match=text):
+            program(torch.ones(2, 3), torch.ones(2, 2, 4))
+        with pytest.raises(Exception, match=r"expected 2 dimensions for \*s, got 1"):
+            program(torch.ones(2, 3), torch.ones(2, 2))
+    finally:
+        tvm_ffi.remove_global_func("test.torch.summed")
+
+
 # ---- operators ---------------------------------------------------------------------------------
 
 

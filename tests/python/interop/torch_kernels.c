@@ -48,6 +48,21 @@ KERNEL(packed) {
 TVM_FFI_DLL_EXPORT_SIGNATURE(
     packed, "packed(x: float32[n] compact, y: out float32[n] compact, factor: float = 2.0)")
 
+KERNEL(scaled_rows) {
+  const DLTensor* x = TensorArgument(&args[0]);
+  DLTensor* y = TensorArgument(&args[1]);
+  const int64_t n = x->shape[0], m = x->shape[1];
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < m; ++j) {
+      Floats(y)[i * y->strides[0] + j] = 2 * Floats(x)[i * x->strides[0] + j];
+    }
+  }
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(scaled_rows,
+                             "scaled_rows(x: float32[n, m] compact from -1, "
+                             "y: out float32[n, m] compact from 1)")
+
 KERNEL(transposed) {
   const DLTensor* x = TensorArgument(&args[0]);
   DLTensor* y = TensorArgument(&args[1]);

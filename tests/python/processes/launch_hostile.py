@@ -16,6 +16,7 @@ from tvm_ffi.codegen._launch_program import launch_program
 ARGUMENTS = {
     "sizes": [(vector(),), (vector(), 1, vector())],
     "results": [(vector(),), (), (None,)],
+    "whole": [(None, vector()), (vector(), None), (None, None)],
     "attributes": [(vector(),), (vector(), 4)],
     "choice": [(vector(8),), (None,)],
     "aligned": [(vector(),), (vector(), vector(byte_offset=4))],

@@ -11,6 +11,7 @@ import sys
 from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_void_p
 from pathlib import Path
 
+import forged
 import pytest
 from fake_device import Allocator, calls, driver, run_at_launch, vector
 
@@ -104,6 +105,13 @@ PLANS = {
     ),
     "one_result": codegen.make_launch_plan(
         "one_result(x: float32[n]) -> float32[n]", ptx({"one_result": "ll"})
+    ),
+    "whole": codegen.make_launch_plan(
+        "whole(x: float32[n, *s] | None, y: float32[*s]) -> (z: float32[*s, 2], w: int8[3, *s])",
+        ptx({"whole": "llll"}),
+    ),
+    "tail": codegen.make_launch_plan(
+        "tail(x: float32[*s], k: int) -> float32[*s, k]", ptx({"tail": "lll"})
     ),
     "workspace": codegen.make_launch_plan(
         "workspace(x: float32[n], k: int) -> float32[n]",
@@ -256,6 +264,21 @@ REFUSED = [
         "ValueError: results() result 'z': shape[0] must be >= 0, got -1",
     ),
     (
+        "tail",
+        lambda: (vector(3), -1),
+        "ValueError: tail() result 'result': shape[-1] must be >= 0, got -1",
+    ),
+    (
+        "tail",
+        lambda: (forged.Source((1,) * 64, (1,) * 64, device=(2, 0)), 1),
+        "ValueError: tail() result 'result': expected at most 63 dimensions for *s, got 64",
+    ),
+    (
+        "whole",
+        lambda: (forged.Source((2, 4), (4, 1), device=(2, 0)), vector(3)),
+        "ValueError: whole() argument 'y': shape[0] must be s[0] = 4, got 3",
+    ),
+    (
         "aligned",
         lambda: (at(16),),
         (
@@ -375,7 +398,11 @@ def check_memory(module) -> None:
         for x, dtype in ((vector(4), "float32"), (vector(4, dtype=(0, 8, 1)), "int8")):
             y, z = module.results(x)
             assert (y.shape, z.shape, str(y.dtype), str(z.dtype)) == ((4, 2), (3,), dtype, "int32")
-        del y, z
+        z, w = module.whole(None, forged.Source((2, 3), (3, 1), device=(2, 0)))
+        assert (z.shape, w.shape, str(w.dtype)) == ((2, 3, 2), (3, 2, 3), "int8")
+        z, w = module.whole(None, forged.Source((), (), device=(2, 0)))
+        assert (z.shape, w.shape) == ((2,), (3,))
+        del y, z, w
         driver.fake_driver_fail(b"cuLaunchKernel", 719, 0)
         with pytest.raises(
             RuntimeError, match=r"kernel `workspace` on cuda:0 with grid \(1, 1, 1\)"

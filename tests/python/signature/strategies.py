@@ -35,13 +35,22 @@ EXPRESSIONS = st.recursive(
     max_leaves=8,
 )
 SHAPES = st.lists(EXPRESSIONS | st.just("_"), max_size=4).flatmap(
-    lambda extents: st.sampled_from([extents, [*extents, "..."], ["...", *extents]])
+    lambda extents: st.sampled_from(
+        [extents, [*extents, "..."], ["...", *extents], ["*dims", *extents]]
+    )
 )
+
+
+def tensor_type(dtype, shape, layout, *rest):
+    """Return a tensor type; a tensor without dimensions has no layout."""
+    return TensorType(dtype, shape, None if shape == () else layout, *rest)
+
+
 TENSORS = st.builds(
-    TensorType,
+    tensor_type,
     st.none() | DTYPES | st.lists(DTYPES, min_size=1, max_size=3) | st.just("T"),
     st.none() | SHAPES.map(tuple),
-    st.sampled_from([None, "compact", "strided"]),
+    st.sampled_from([None, "compact", "strided", "compact from -1"]),
     st.sampled_from([None, "cpu", "cuda:1"]),
     st.booleans(),
     st.booleans(),
@@ -71,8 +80,9 @@ WITH_DEFAULT = st.one_of(
     ),
     st.tuples(TENSORS.filter(lambda tensor: tensor.is_optional), st.none()),
 )
-# A parameter that binds all extent names that other parameters use.
+# Parameters that bind all extent names that other parameters use.
 FIRST = (
+    Parameter("all", TensorType(None, ("*dims",))),
     Parameter("first", TensorType("T", ("n", "m"))),
     Parameter("k", ValueType(Schema("int"))),
 )

@@ -12,6 +12,7 @@ from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
+from ...signature._check_program import gap_of
 from .._c_source import value_type
 from .._c_types import argument_type, return_type, type_of_source
 from .._call_errors import (
@@ -22,8 +23,9 @@ from .._call_errors import (
     nul_in_text,
     operation_failures,
     result_prefix,
+    too_many_dimensions,
 )
-from .._wrapper import Argument, Wrapper, is_optional
+from .._wrapper import MAX_NDIM, Argument, Wrapper, is_optional, source_of
 from . import _support as support
 from ._checks import CheckPrinter, Text
 from ._code import (
@@ -182,13 +184,17 @@ class CallPrinter:
         code = self._code
         prototype = Local(code, TENSOR.type, None).address
         device_type, device_id = self._device_of(type_)
+        if type_.gap is None:
+            ndim, extents = I32(len(shape)), code.array(I64, shape)
+        else:
+            ndim, extents = self._shape_with_gap(type_, shape)
         fields = {
             "data": null(),
             "device_type": device_type,
             "device_id": device_id,
-            "ndim": I32(len(shape)),
+            "ndim": ndim,
             "dtype": self._dtype_of(type_),
-            "shape": code.array(I64, shape),
+            "shape": extents,
             "strides": null(),
             "byte_offset": I64(0),
         }
@@ -196,15 +202,48 @@ class CallPrinter:
             code.store(value, code.field_at(prototype, TENSOR, name))
         return prototype
 
+    def _shape_with_gap(self, type_: TensorType, shape: list[Any]) -> tuple[Any, Any]:
+        """Emit the array of a result's extents; return their number and the array's address."""
+        code, gap = self._code, type_.gap or 0
+        extents, count = self._gap(type_)
+        array = Local(code, ir.ArrayType(I64, MAX_NDIM), None).address
+        for axis, value in enumerate(shape[:gap]):
+            code.store(value, code.element_at(I64, array, axis))
+        with code.each(count) as index:
+            place = code.element_at(I64, array, code.add(index, I32(gap)))
+            code.store(code.element(I64, extents, index), place)
+        for axis, value in enumerate(shape[gap + 1 :], gap):
+            code.store(value, code.element_at(I64, array, code.add(count, I32(axis))))
+        return code.add(count, I32(len(shape) - 1)), array
+
+    def _gap(self, type_: TensorType) -> tuple[Any, Any]:
+        """Return address and number of the extents that the ellipsis of a type stands for."""
+        code = self._code
+        assert type_.ellipsis is not None
+        source = source_of(self._wrapper.signature, type_.ellipsis)
+        tensor, (first, num_others) = self._tensor(source.name), gap_of(source.type)
+        count = code.sub(code.field(tensor, TENSOR, "ndim"), I32(num_others))
+        return code.element_at(I64, code.field(tensor, TENSOR, "shape"), first), count
+
     def _shape(self, name: str) -> list[Any]:
         """Emit the evaluation of a result's extents; return their values."""
         code, where = self._code, result_prefix(self._wrapper.name, name)
         values = []
-        for axis, extent in enumerate(self._tensor_type(name).shape or ()):
+        type_ = self._tensor_type(name)
+        shape = type_.shape or ()
+        for axis, extent in enumerate(shape):
+            if extent == type_.ellipsis:
+                count = self._gap(type_)[1]
+                failure = too_many_dimensions(where, str(extent), len(shape) - 1)
+                most = I32(MAX_NDIM - len(shape) + 1)
+                with code.if_then(code.icmp_signed(">", count, most), likely=False):
+                    fail(code, failure, got=count)
+                values.append(count)
+                continue
             value = self._checks.expression(extent, operation_failures(where, extent))
             if not isinstance(extent, int):
                 with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
-                    fail(code, negative_extent(where, axis), got=value)
+                    fail(code, negative_extent(where, type_, axis), got=value)
             values.append(value)
         return values
 

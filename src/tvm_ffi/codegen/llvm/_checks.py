@@ -14,6 +14,7 @@ from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType
+from ...signature._check_program import gap_of
 from ...signature._checks import (
     Check,
     Failure,
@@ -23,7 +24,6 @@ from ...signature._checks import (
     too_many_arguments,
 )
 from ...signature._expression import Extent, names_in
-from ...signature._types import ELLIPSIS
 from ...signature._values import alignment_of
 from .._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
 from .._c_source import value_type
@@ -260,7 +260,7 @@ class CheckPrinter:
         code, shape = self._code, check.tensor.shape or ()
         with code.where(self._is_given(check)):
             got = code.field(self._tensor(check), TENSOR, "ndim")
-            if ELLIPSIS in shape:
+            if check.tensor.ndim is None:
                 problem = code.icmp_signed("<", got, I32(len(shape) - 1))
             else:
                 problem = code.icmp_signed("!=", got, I32(len(shape)))
@@ -322,11 +322,12 @@ class CheckPrinter:
                 fail(code, check.failures["negative"], axis=axis, got=got)
 
     def _layout(self, check: Check) -> None:
-        code, ndim = self._code, check.tensor.ndim
+        code, ndim, first = self._code, check.tensor.ndim, check.tensor.compact_from or 0
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
             rank = code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
-            with self._rare(code.not_(support.is_compact(code, tensor, rank))):
+            start = code.add(rank, I32(first)) if first < 0 else I32(first)
+            with self._rare(code.not_(support.is_compact(code, tensor, rank, start))):
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
@@ -369,6 +370,33 @@ class CheckPrinter:
             with self._rare(code.icmp_signed("!=", got, expected)):
                 failure = check.failures["differs"]
                 fail(code, failure, axis=axis, expected=expected, got=got)
+
+    def _ellipsis(self, check: Check) -> None:
+        code, other = self._code, self._signature.parameters[check.other]
+        tensors = [self._tensor(check), self.arguments[other.name].value]
+        gaps = gap_of(check.tensor), gap_of(other.type)
+        given = [
+            code.icmp_unsigned("!=", tensor, null())
+            for tensor, parameter in zip(tensors, (check.parameter, other))
+            if is_optional(parameter)
+        ]
+        with code.where(code.all_of(given)):
+            got, expected = (
+                code.sub(code.field(tensor, TENSOR, "ndim"), I32(gap[1]))
+                for tensor, gap in zip(tensors, gaps)
+            )
+            with self._rare(code.icmp_signed("!=", got, expected)):
+                fail(code, check.failures["ndim"], expected=expected, got=got)
+            places = [part for tensor, gap in zip(tensors, gaps) for part in (tensor, I32(gap[0]))]
+            index = support.differing(code, *places, got)
+            with self._rare(code.icmp_signed(">=", index, I32(0))):
+                axes = [code.add(index, I32(gap[0])) for gap in gaps]
+                extents = [
+                    code.element(I64, code.field(tensor, TENSOR, "shape"), axis)
+                    for tensor, axis in zip(tensors, axes)
+                ]
+                holes = {"axis": axes[0], "index": index, "got": extents[0]}
+                fail(code, check.failures["differs"], **holes, expected=extents[1])
 
     def _axis(self, check: Check) -> tuple[Any, Any]:
         """Return the axis of a check as a number >= 0, and the extent of the tensor's axis."""

@@ -14,7 +14,7 @@ from ._code import I32, I64, Code, null
 
 __all__ = ["fail", "fail_dtype", "fail_type", "fail_with"]
 
-_MAX_NUMBERS = 3
+_MAX_NUMBERS = 4
 
 
 def fail(code: Code, failure: Failure, **holes: Any) -> None:

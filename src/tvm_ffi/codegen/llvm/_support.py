@@ -194,17 +194,35 @@ def negative_axis(code: Code, tensor: Any) -> None:
     code.ret(I32(-1))
 
 
-@hot(I1, PTR, I32)
-def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
-    """Return true if the elements of a tensor are in row-major order without gaps.
+@hot(I32, PTR, I32, PTR, I32, I32)
+def differing(code: Code, a: Any, a_first: Any, b: Any, b_first: Any, count: Any) -> None:
+    """Return the first i < count of which the extents of two tensors differ; -1 if none does.
 
-    The stride of a dimension with extent 1 is ignored.
+    The extents are those of dimension ``a_first + i`` of `a` and dimension ``b_first + i`` of `b`.
+    """
+    shapes = [code.field(tensor, TENSOR, "shape") for tensor in (a, b)]
+    with code.each(count) as index:
+        extents = [
+            code.element(I64, shape, code.add(first, index))
+            for shape, first in zip(shapes, (a_first, b_first))
+        ]
+        with code.if_then(code.icmp_signed("!=", *extents), likely=False):
+            code.ret(index)
+    code.ret(I32(-1))
+
+
+@hot(I1, PTR, I32, I32)
+def is_compact(code: Code, tensor: Any, ndim: Any, first: Any) -> None:
+    """Return true if the dimensions from `first` on are in row-major order without gaps.
+
+    A negative `first` means all dimensions.  The stride of a dimension with extent 1 is ignored.
     """
     strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
     with code.if_then(code.icmp_unsigned("==", strides, null()), likely=False):
         code.ret(I1(1))
     step = Local(code, I64, I64(1))
-    with code.each(ndim) as count:
+    is_late = code.icmp_signed(">", first, I32(0))
+    with code.each(code.sub(ndim, code.select(is_late, first, I32(0)))) as count:
         axis = code.sub(code.sub(ndim, I32(1)), count)
         extent = code.element(I64, shape, axis)
         differs = code.icmp_signed("!=", code.element(I64, strides, axis), step.value)
@@ -263,7 +281,9 @@ def overlap(code: Code, a: Any, b: Any) -> None:
     with code.if_then(code.and_(differ, code.not_(has_addresses))):
         code.ret(I1(0))
     ranks = [code.field(tensor, TENSOR, "ndim") for tensor in (a, b)]
-    are_compact = code.and_(is_compact(code, a, ranks[0]), is_compact(code, b, ranks[1]))
+    are_compact = code.and_(
+        *(is_compact(code, tensor, rank, I32(0)) for tensor, rank in zip((a, b), ranks))
+    )
     code.ret(code.or_(code.not_(is_distinct), are_compact))
 
 

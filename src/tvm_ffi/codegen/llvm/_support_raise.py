@@ -66,9 +66,9 @@ def fail_with_text(code: Code, error: Any, text: Any) -> None:
     code.ret(_FAILURE)
 
 
-@cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR)
+@cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR, I64, PTR)
 def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
-    """Raise an error whose message has `count` (at most three) numbers, each after a string."""
+    """Raise an error whose message has `count` (at most four) numbers, each after a string."""
     parts = [pieces[0]]
     for index, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
         is_there = code.icmp_signed(">", count, I32(index))

@@ -109,7 +109,7 @@ def _wrapper(signature: Signature) -> Wrapper:
         type_ = value.type
         if isinstance(type_, TensorType):
             _check_tensor(signature, name, value)
-            fields = ["shape", "strides"] if type_.layout == "strided" else ["shape"]
+            fields = ["shape", "strides"] if type_.has_free_strides else ["shape"]
             arguments += [f"{name}.{field}" for field in fields]
         elif number_type(type_) is None:
             raise TypeError(
@@ -221,7 +221,7 @@ class _KernelAdapter:
         code, ndim = self._code, type_.ndim
         assert ndim is not None
         address, shape = next(arguments), next(arguments)
-        strides = next(arguments) if type_.layout == "strided" else None
+        strides = next(arguments) if type_.has_free_strides else None
         dtype = str(type_.dtype)
         array: Any = array_type(type_, self._dtypes.get(dtype, dtype))
         size = I64(_size_of(array.dtype))

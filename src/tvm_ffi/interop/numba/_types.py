@@ -41,5 +41,5 @@ def array_type(type_: TensorType, dtype: str) -> Any | None:
         element = getattr(types, dtype)
     if element is None or type_.ndim is None or type_.is_optional:
         return None
-    layout = "A" if type_.layout == "strided" else "C"
+    layout = "A" if type_.has_free_strides else "C"
     return types.Array(element, type_.ndim, layout)

@@ -91,8 +91,9 @@ def _add_method(operator: Operator, parameter: Parameter) -> str:
     """Return the name of the method of the C++ class `Arguments` that adds an argument."""
     type_name = schema_type(parameter.type) or ""
     method = _ADD_METHODS.get(type_name.rstrip("?"))
-    if isinstance(parameter.type, TensorType) and parameter.type.is_compact:
+    if isinstance(parameter.type, TensorType) and parameter.type.compact_from is not None:
         method = "AddWrittenCompact" if may_write(parameter) else "AddCompact"
+        method = f"{method}<{parameter.type.compact_from}>"
     if method is None or parameter.kind == "variadic":
         raise UntraceableError(
             f"{operator.name}: parameter '{parameter.name}': expected a tensor, number or bool, "
@@ -132,7 +133,6 @@ int aoti_torch_get_strides(void*, int64_t**);
 int aoti_torch_get_dtype(void*, int32_t*);
 int aoti_torch_get_device_type(void*, int32_t*);
 int aoti_torch_get_device_index(void*, int32_t*);
-int aoti_torch_is_contiguous(void*, bool*);
 int aoti_torch_empty_strided(int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
                              void**);
 int aoti_torch_copy_(void*, void*, int32_t);
@@ -203,10 +203,15 @@ class Arguments {
   }
 
   void AddTensor(uint64_t value) { AddView(Own(value)); }
-  void AddCompact(uint64_t value) { AddView(CompactCopy(Own(value))); }
+  // first: the first dimension that must be row-major without gaps, see IsCompact.
+  template <int first>
+  void AddCompact(uint64_t value) {
+    AddView(CompactCopy(Own(value), first));
+  }
+  template <int first>
   void AddWrittenCompact(uint64_t value) {
     void* tensor = Own(value);
-    void* copy = CompactCopy(tensor);
+    void* copy = CompactCopy(tensor, first);
     if (copy != tensor) written_.push_back({tensor, copy});
     AddView(copy);
   }
@@ -250,11 +255,27 @@ class Arguments {
     return owned_.back();
   }
 
+  // Returns true if the dimensions from `first` on are row-major without gaps.  A negative `first`
+  // counts from the last dimension.
+  static bool IsCompact(void* tensor, int first) {
+    int64_t ndim = 0, step = 1;
+    int64_t *sizes = nullptr, *strides = nullptr;
+    Check(aoti_torch_get_dim(tensor, &ndim));
+    Check(aoti_torch_get_sizes(tensor, &sizes));
+    Check(aoti_torch_get_strides(tensor, &strides));
+    const int64_t end = first < 0 ? ndim + first : first;
+    bool is_compact = true;
+    for (int64_t i = ndim - 1; i >= 0; --i) {
+      if (sizes[i] == 0) return true;
+      if (i >= end && sizes[i] != 1 && strides[i] != step) is_compact = false;
+      step *= sizes[i];
+    }
+    return is_compact;
+  }
+
   // Returns `tensor`, or a copy of it that is row-major without gaps.
-  void* CompactCopy(void* tensor) {
-    bool is_compact = false;
-    Check(aoti_torch_is_contiguous(tensor, &is_compact));
-    if (is_compact) return tensor;
+  void* CompactCopy(void* tensor, int first) {
+    if (IsCompact(tensor, first)) return tensor;
     int64_t ndim = 0;
     int64_t* sizes = nullptr;
     int32_t dtype = 0, device_type = 0, device_index = 0;

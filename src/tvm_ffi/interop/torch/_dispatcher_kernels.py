@@ -19,6 +19,7 @@ from ..._binding.call import Function
 from ...container import Array
 from ...core import Tensor
 from ...signature import Parameter, Result, Signature, TensorType
+from ...signature._values import is_compact
 from ._arguments import bind_positions, tensors_in
 from ._native_kernels import by_position
 from ._schema import may_write
@@ -51,7 +52,7 @@ def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
 def _compact_places(signature: Signature) -> Iterator[tuple[int | str, Parameter]]:
     """Yield the position or the keyword, and the parameter, of arguments that must be compact."""
     for index, parameter in enumerate(signature.parameters):
-        if isinstance(parameter.type, TensorType) and parameter.type.is_compact:
+        if isinstance(parameter.type, TensorType) and parameter.type.compact_from is not None:
             yield parameter.name if parameter.kind == "keyword-only" else index, parameter
 
 
@@ -62,11 +63,14 @@ class _Copies:
         self._written: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def compact(self, value: Any, parameter: Parameter) -> Any:
-        """Return an argument, or a compact copy of it if the argument is not compact."""
+        """Return an argument, or a compact copy of it if it lacks the declared layout."""
         if isinstance(value, (list, tuple)):
             return [self.compact(element, parameter) for element in value]
         is_strided = isinstance(value, torch.Tensor) and value.layout == torch.strided
         if not is_strided or value.is_contiguous():
+            return value
+        first = getattr(parameter.type, "compact_from", 0)
+        if is_compact(value.shape, value.stride(), first):
             return value
         tensor = value.detach()  # Copies are no part of a program's derivative.
         copy = (

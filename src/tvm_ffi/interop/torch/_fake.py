@@ -16,6 +16,7 @@ import torch
 from ...signature import Expression, Signature, TensorType
 from ...signature._checks import Check, checks
 from ...signature._expression import Extent, apply, names_in
+from ...signature._outputs import extents_in_gap
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 
@@ -91,7 +92,7 @@ class _FakeCall:
     def _ndim(self, check: Check, tensor: torch.Tensor) -> None:
         shape = check.tensor.shape or ()
         got = tensor.ndim
-        if got < len(shape) - 1 if ELLIPSIS in shape else got != len(shape):
+        if got != len(shape) if check.tensor.ndim is not None else got < len(shape) - 1:
             self._fail(check, "ndim", got=got)
 
     def _dtype(self, check: Check, tensor: torch.Tensor) -> None:
@@ -117,21 +118,32 @@ class _FakeCall:
         elif self._extents.keys() >= set(names_in(check.extent)):
             self._compare(check, self._value(check.extent), got, axis)
 
+    def _ellipsis(self, check: Check, tensor: torch.Tensor) -> None:
+        parameter = self._signature.parameters[check.other]
+        other = self._arguments.get(parameter.name)
+        if not isinstance(other, torch.Tensor) or not isinstance(parameter.type, TensorType):
+            return
+        got = extents_in_gap(check.tensor, tensor.shape)
+        expected = extents_in_gap(parameter.type, other.shape)
+        if len(got) != len(expected):
+            self._fail(check, "ndim", expected=len(expected), got=len(got))
+        for index, pair in enumerate(zip(expected, got)):
+            self._compare(check, *pair, (check.tensor.gap or 0) + index, index)
+
     def _bind(self, check: Check, name: str, got: Any, axis: int) -> None:
         if name in self._extents:
             self._compare(check, self._extents[name], got, axis)
         else:
             self._extents[name] = got
 
-    def _compare(self, check: Check, expected: Any, got: Any, axis: int) -> None:
+    def _compare(self, check: Check, expected: Any, got: Any, axis: int, index: int = 0) -> None:
+        holes = {"axis": axis, "index": index, "expected": expected, "got": got}
         if isinstance(expected, int) and isinstance(got, int):
             if expected != got:
-                self._fail(check, "differs", axis=axis, expected=expected, got=got)
+                self._fail(check, "differs", **holes)
             return
         failure = check.failures["differs"]
-        torch._check(
-            expected == got, lambda: failure.message(axis=axis, expected=expected, got=got)
-        )
+        torch._check(expected == got, lambda: failure.message(**holes))
 
     def _fail(self, check: Check, name: str, **holes: object) -> None:
         failure = check.failures[name]
@@ -149,12 +161,24 @@ class _FakeCall:
             return _CHOICES[extent.operator](left, right)
         return apply(extent.operator, left, right)
 
+    def _extents_of(self, ellipsis: Extent) -> tuple[Any, ...]:
+        """Return the extents that an ellipsis such as ``*s`` stands for in this call."""
+        for parameter in self._signature.parameters:
+            type_, value = parameter.type, self._arguments.get(parameter.name)
+            if not isinstance(type_, TensorType) or not isinstance(value, torch.Tensor):
+                continue
+            if type_.ellipsis == ellipsis:
+                return extents_in_gap(type_, value.shape)
+        raise KeyError(ellipsis)
+
     def new(self, type_: Any) -> torch.Tensor:
         """Return a fake tensor of a result type, after the arguments have bound its extents."""
         assert isinstance(type_, TensorType)
         assert isinstance(type_.dtype, str)
         dtype = self._dtypes.get(type_.dtype) or getattr(torch, type_.dtype)
-        shape = [self._value(extent) for extent in type_.shape or ()]
+        shape: list[Any] = []
+        for extent in type_.shape or ():
+            shape += self._extents_of(extent) if extent == type_.ellipsis else [self._value(extent)]
         device = self._first_device()
         if device.type != "meta" and type_.device is not None:
             device = torch.device(type_.device)

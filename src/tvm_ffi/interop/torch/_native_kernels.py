@@ -25,7 +25,7 @@ from ..._schema.dtypes import integer_range
 from ...core import DataType
 from ...signature import Parameter, ScalarType, Signature, TensorType
 from ...signature._expression import Expression
-from ...signature._types import ANY_EXTENT, ELLIPSIS
+from ...signature._types import ANY_EXTENT, is_ellipsis
 from ._schema import may_write, schema_type
 
 __all__ = ["Plan", "add_kernels", "by_position", "plan_of"]
@@ -34,6 +34,7 @@ _VERSION = "2.13."  # torch's stable C interface does not cover the exception cl
 _KINDS = {"Tensor": 0, "SymInt": 1, "float": 2, "bool": 3}
 _CONSTANT, _NAME, _ANY = range(3)
 _INT64 = (-(1 << 63), (1 << 63) - 1)
+_ALL_FREE = (1 << 31) - 1  # more dimensions than a tensor has
 _MAX_PARAMETERS, _MAX_NAMES, _MAX_NDIM = 24, 32, 16
 _PLAIN_KEYS = (
     *("CPU", "CUDA", "AutogradCPU", "AutogradCUDA"),
@@ -109,8 +110,9 @@ class _PlanBuilder:
         type_, name, (least, most) = parameter.type, -1, _INT64
         if isinstance(type_, TensorType):
             dtype_name = -1 if type_.variable is None else self._index(type_.variable, True)
+            free = _ALL_FREE if type_.compact_from is None else type_.compact_from
             return (
-                *(kind, position, is_optional, type_.is_compact, is_result, name, least, most),
+                *(kind, position, is_optional, free, is_result, name, least, most),
                 *(_device_type(type_), dtype_name, self._dtypes(type_), self._shape(type_)),
             )
         if kind == _KINDS["SymInt"]:
@@ -118,7 +120,7 @@ class _PlanBuilder:
             if isinstance(type_, ScalarType):
                 least, most = integer_range(type_.dtype) or _INT64
                 most = min(most, _INT64[1])
-        return kind, position, is_optional, False, False, name, least, most, -1, -1, (), None
+        return kind, position, is_optional, _ALL_FREE, False, name, least, most, -1, -1, (), None
 
     def _index(self, name: str, is_dtype: bool) -> int:
         names = self._dtype_names if is_dtype else self._names
@@ -139,7 +141,7 @@ class _PlanBuilder:
         return tuple(map(self._extent, type_.shape))
 
     def _extent(self, extent: Any) -> tuple[int, int]:
-        if extent == ELLIPSIS or isinstance(extent, Expression):
+        if is_ellipsis(extent) or isinstance(extent, Expression):
             raise _UnsupportedError
         if extent == ANY_EXTENT:
             return _ANY, 0
