@@ -26,7 +26,9 @@ _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 def is_dtype_name(name: str) -> bool:
     """Return True if a name is that of a dtype, such as ``float8_e4m3fn`` or ``int8x4``."""
     found = _DTYPE.fullmatch(name)
-    return found is not None and int(found["bits"] or 0) <= 255 and int(found["lanes"] or 0) <= 32767
+    return (
+        found is not None and int(found["bits"] or 0) <= 255 and int(found["lanes"] or 0) <= 32767
+    )
 
 
 def is_scalar_dtype(name: str) -> bool:
