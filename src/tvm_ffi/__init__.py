@@ -150,6 +150,7 @@ if _TYPE_CHECKING:
         testing,
         utils,
     )
+    from ._binding.call import unchecked
     from ._binding.tensor import readonly
     from ._internal.dlpack_codes import DLDeviceType
     from ._internal.printing import get_printoptions, printoptions, set_printoptions

@@ -433,7 +433,8 @@ struct AnyUnsafe : ObjectUnsafe {
   }
 };
 
-[[noreturn]] inline void ThrowIntTooLarge(uint64_t value) {
+template <typename>
+[[noreturn]] void ThrowIntTooLarge(uint64_t value) {
   ThrowFormatted("OverflowError",
                  "Integer value %llu is too large to fit in int64_t. Consider explicitly casting "
                  "to int64_t first if this is intentional.",

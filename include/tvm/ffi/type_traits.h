@@ -179,8 +179,10 @@ TVM_FFI_FAILURE_ inline std::string DescribeOutOfRange(int64_t value, const char
   return text;
 }
 
-// Throws OverflowError: `value` is larger than every 64-bit Int.  Defined in any.h.
-[[noreturn]] TVM_FFI_HIDDEN inline void ThrowIntTooLarge(uint64_t value);
+// Throws OverflowError: `value` is larger than every 64-bit Int.  Defined in any.h; a template,
+// because nvcc warns about declared inline functions without a definition.
+template <typename = void>
+[[noreturn]] TVM_FFI_HIDDEN void ThrowIntTooLarge(uint64_t value);
 
 // Stores a type index and an integer payload; writes all 16 bytes of *out.
 inline void SetIntPayload(TVMFFIAny* out, int32_t type_index, int64_t value) {

@@ -21,8 +21,8 @@ from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport (
-    PyDict_Check, PyDict_GetItem, PyErr_Clear, PyErr_NoMemory, PyErr_Occurred, PyFloat_FromDouble,
-    PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Check, PyOS_FSPath,
+    PyBool_Type, PyDict_Check, PyDict_GetItem, PyErr_Clear, PyErr_NoMemory, PyErr_Occurred,
+    PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Check, PyOS_FSPath,
     PyObject_CallOneArg, PyObject_HasAttrString, PySequence_Fast_ITEMS, PyTuple_Check,
     PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyUnicode_Compare, PyUnicode_Type, Py_TYPE,
 )
@@ -248,8 +248,8 @@ cdef PyObject* _convert_argument(
     """
     cdef double number
     if conversion.kind == TO_FLOAT:
-        if not PyLong_Check(value):  # true also for bool and other classes derived from int
-            return NULL
+        if not PyLong_Check(value) or Py_TYPE(value) == &PyBool_Type:
+            return NULL  # no class derived from int; a bool, which only some parameters accept
         number = PyLong_AsDouble(value)
         return NULL if number == -1 and PyErr_Occurred() != NULL else PyFloat_FromDouble(number)
     if conversion.kind == TO_TEXT:

@@ -391,7 +391,7 @@ def test_constructors_check_the_type_of_self(record, pair):
         record.__init__(1)
     with pytest.raises(TypeError, match=r"cannot initialize an object of type `test.python.Pair`"):
         record.__init__(pair(1, 2.0), "b")
-    with pytest.raises(TypeError, match="not of `NoneType`"):
+    with pytest.raises(TypeError, match="cannot initialize an object of type `NoneType`"):
         record.__init__()
 
 
