@@ -159,6 +159,6 @@ fn the_metadata_symbol_returns_the_signature() -> Result<()> {
     }
     let json: String = call(__tvm_ffi__metadata_fill, null(), 0)?.get()?;
     let text = "fill(y: out float32*[n] on cpu, value: float = 1.0)";
-    assert_eq!(json, format!("{{\"signature\":\"{text}\"}}"));
+    assert_eq!(json, format!("{{\"signature\":\"{text}\",\"checked\":true}}"));
     Ok(())
 }

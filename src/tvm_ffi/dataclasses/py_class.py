@@ -131,7 +131,7 @@ def py_class(
     >>> point.y = "1"
     Traceback (most recent call last):
       ...
-    TypeError: expected int, got str
+    TypeError: Point.y: expected int, got str
     """
     if order and not eq:
         raise ValueError("order=True requires eq=True")
