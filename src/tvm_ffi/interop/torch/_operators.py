@@ -213,7 +213,8 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
             return known
     name = _unused(name)
     operator = _adopt(name, schema, function, signature, locator) or define(
-        name, schema, function, signature, locator, plan=plan_of(signature, signature)
+        *(name, schema, function, signature, locator),
+        plan=plan_of(function, signature, signature),
     )
     # Skip autograd: as in eager calls, the results of the operator have no gradient function.
     operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
@@ -466,7 +467,7 @@ def _restore_operator(name: str, function: Function, signature: Signature) -> No
             f"expected the function that {name} stands for, got {locator or 'another function'} "
             f"with the signature `{signature}` and the digest {digest}; export the program again"
         )
-    plan = plan_of(signature, signature)
+    plan = plan_of(function, signature, signature)
     operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
     if locator is not None:
         with _lock:
