@@ -356,6 +356,11 @@ def describe(operator: Operator) -> dict[str, Any]:
     """Return the JSON object of an operator, from which `restore` creates the operator again."""
     locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
     content = operator.content
+    if locator is not None and content is None and locator.is_file_replaced:
+        raise TypeError(
+            f"cannot save {operator.name}, which calls {locator}; restart the process, so that it "
+            "loads the file that other processes find"
+        )
     if locator is None or (content is None and not is_registered):
         raise TypeError(
             f"cannot save {operator.name}, whose function exists only in this process; use a "

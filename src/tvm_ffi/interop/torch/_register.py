@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..._binding.call import Function
+from ..._binding.call import Function, declared_signature
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, check_functions, pass_by_position
 from ._dispatcher_kernels import kernel_of, register_version_kernel
@@ -213,13 +213,18 @@ def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
 
 def _checked_kernel(function: Function, signature: Signature) -> Callable[..., Any]:
     """Return a kernel that checks arguments, since `signature` may not be the function's own."""
-    call = kernel_of(function, signature, check_functions(signature))
+    call = kernel_of(function, signature, _missing_checks(function, signature))
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         run_checks(signature, bind_positions(signature, args, kwargs))
         return call(*args, **kwargs)
 
     return kernel
+
+
+def _missing_checks(function: Function, signature: Signature) -> tuple[Function, ...]:
+    """Return check functions for a signature; none if each call of the function checks it."""
+    return () if declared_signature(function) == signature else check_functions(signature)
 
 
 # ---- functional operators ------------------------------------------------------------------------
@@ -259,7 +264,7 @@ def _functional_kernel(
     """Return a kernel that allocates the written tensors with `fake`, then calls the function."""
     written = [parameter for parameter in signature.parameters if _is_written(parameter)]
     op_signature = _functional_signature(signature)
-    call = kernel_of(function, signature, check_functions(signature))
+    call = kernel_of(function, signature, _missing_checks(function, signature))
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         allocated = fake(*args, **kwargs)
