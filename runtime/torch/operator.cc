@@ -45,15 +45,16 @@ struct Export {
     ::operator delete(owner);
   }
 
-  // Own the memory itself: torch may assign other memory to the tensor, as `x.data = y` does.
-  void KeepMemory() {
-    DLTensor& view = managed.dl_tensor;
+  // Own the memory of `source`.  An argument's own tensor is not enough, because torch may assign
+  // other memory to it, as `x.data = y` does.
+  void KeepMemory(TensorHandle source) {
+    const DLTensor& view = managed.dl_tensor;
     TensorHandle alias = nullptr;
-    if (tensor == nullptr || torch_api.aoti_torch__reinterpret_tensor(
-                                 tensor, view.ndim, view.shape, view.strides, 0, &alias) != 0) {
+    if (torch_api.aoti_torch__reinterpret_tensor(source, view.ndim, view.shape, view.strides, 0,
+                                                 &alias) != 0) {
       return;
     }
-    torch_api.aoti_torch_delete_tensor_object(tensor);
+    if (tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(tensor);
     tensor = alias;
   }
 };
@@ -71,13 +72,11 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
+    for (int i = 0; i < num_args_; ++i) {
+      if (args_[i].type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(args_[i].v_obj);
+    }
     for (int i = 0; i < num_results_; ++i) {
       torch_api.aoti_torch_delete_tensor_object(results_[i]);
-    }
-    for (int i = 0; i < num_args_; ++i) {
-      if (args_[i].type_index < kTVMFFIStaticObjectBegin) continue;
-      if (HasOtherOwner(args_[i].v_obj)) exports_[i]->KeepMemory();
-      TVMFFIObjectDecRef(args_[i].v_obj);
     }
   }
 
@@ -118,6 +117,7 @@ class Call {
       TVMFFIErrorSetRaised(error);
       TVMFFIObjectDecRef(error);
     }
+    LeaveTensors();
     return code;
   }
 
@@ -319,11 +319,6 @@ class Call {
       }
       args_[i].type_index = kTVMFFITensor;
       args_[i].v_obj = static_cast<TVMFFIObject*>(tensor);
-      // The function may keep a result beyond the call, so the export has its own handle.
-      if (parameter.is_result &&
-          torch_api.aoti_torch_new_tensor_handle(source, &exports_[i]->tensor) != 0) {
-        return false;
-      }
     }
     return true;
   }
@@ -349,6 +344,14 @@ class Call {
       } else {
         exports_[i]->tensor = handles_[i];
       }
+    }
+  }
+
+  // Let the function's references own the memory of tensors that the function keeps.
+  void LeaveTensors() {
+    for (int i = 0; i < num_args_; ++i) {
+      if (args_[i].type_index != kTVMFFITensor || !HasOtherOwner(args_[i].v_obj)) continue;
+      exports_[i]->KeepMemory(op_.parameters[i].is_result ? results_of_[i] : handles_[i]);
     }
   }
 

@@ -293,6 +293,16 @@ def test_a_kept_tensor_does_not_change(interop, functions):
     assert torch.from_dlpack(tensor).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
+def test_a_kept_result_owns_its_memory(interop, functions):
+    operator = interop.register(functions.keep, "test_keep::keep", functional=True)
+    result = operator(torch.arange(6.0).reshape(2, 3))
+    address, tensor = result.data_ptr(), functions.get_function("kept")()
+    del result
+    others = [torch.full((2, 3), 7.0) for _ in range(100)]
+    assert address not in [other.data_ptr() for other in others]
+    assert torch.from_dlpack(tensor).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
 @pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="needs the GIL")
 def test_the_gil_is_held_where_the_function_needs_it(interop, functions):
     """Regression: operators released the GIL for functions that use Python's C API."""

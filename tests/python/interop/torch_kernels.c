@@ -216,7 +216,7 @@ KERNEL(keep) {
   TVMFFIObjectIncRef(kept_tensor.v_obj);
   return 0;
 }
-TVM_FFI_DLL_EXPORT_SIGNATURE(keep, "keep(x: inout float32[_, _])")
+TVM_FFI_DLL_EXPORT_SIGNATURE(keep, "keep(x: inout float32[n, m])")
 
 KERNEL(kept) {
   *result = kept_tensor;
