@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct __attribute__((visibility("default"))) python_error : public std::excepti
 namespace tvm_ffi_torch {
 
 int (*raise_from_native)(int code) = nullptr;
+const int* (*releases_gil_of)(PyObject* function) = nullptr;
 
 namespace {
 
@@ -233,6 +235,7 @@ bool NeedsGradient(const Operator& op, const StackValue* stack) {
 
 constexpr int kNumKernels = 1024;
 const Operator* operators[kNumKernels];
+std::mutex operators_mutex;  // of writes; a kernel reads its element while it is registered
 
 template <int index>
 void BackendKernel(StackValue* stack, uint64_t, uint64_t num_results) {
@@ -257,6 +260,7 @@ void FindKernels(int slot, DispatcherKernel* backend, DispatcherKernel* autograd
 
 bool TakeKernels(const Operator* op, int* slot, DispatcherKernel* backend,
                  DispatcherKernel* autograd) {
+  const std::lock_guard<std::mutex> lock(operators_mutex);
   for (int i = 0; i < kNumKernels; ++i) {
     if (operators[i] != nullptr) continue;
     operators[i] = op;
@@ -267,6 +271,9 @@ bool TakeKernels(const Operator* op, int* slot, DispatcherKernel* backend,
   return false;
 }
 
-void ReturnKernels(int slot) { operators[slot] = nullptr; }
+void ReturnKernels(int slot) {
+  const std::lock_guard<std::mutex> lock(operators_mutex);
+  operators[slot] = nullptr;
+}
 
 }  // namespace tvm_ffi_torch

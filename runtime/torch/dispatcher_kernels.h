@@ -11,9 +11,11 @@ namespace tvm_ffi_torch {
 
 // Converts the thread's pending native error to a Python exception, which it sets; needs the GIL.
 extern int (*raise_from_native)(int code);
+// The field of a Python `Function` that is true if calls release the GIL.
+extern const int* (*releases_gil_of)(PyObject* function);
 
 // Take two kernels for an operator: at its backend keys, and at autograd's keys.  Returns false if
-// no kernels are left.  The caller holds the GIL.
+// no kernels are left.
 bool TakeKernels(const Operator* op, int* slot, DispatcherKernel* backend,
                  DispatcherKernel* autograd);
 // Return kernels for use by another operator.  The caller has removed them from the dispatcher.

@@ -20,6 +20,8 @@ struct Registration {
     for (void* library : libraries) torch_api.aoti_torch_delete_library_object(library);
     if (slot >= 0) ReturnKernels(slot);
     if (op.function != nullptr) TVMFFIObjectDecRef(op.function);
+    for (TVMFFIObjectHandle check : op.checks) TVMFFIObjectDecRef(check);
+    Py_XDECREF(op.wrapper);
     Py_XDECREF(op.kernel);
     Py_XDECREF(op.autograd);
     Py_XDECREF(op.on_write);
@@ -30,16 +32,22 @@ void DestroyCapsule(PyObject* capsule) {
   delete static_cast<Registration*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }
 
-// load(tensor_offset, key_set_offset, plain_keys, transform_keys, raise_from_native)
+void* PointerIn(PyObject* capsule) {
+  return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
+}
+
+// load(tensor_offset, key_set_offset, plain_keys, transform_keys, raise_from_native,
+//      releases_gil_of)
 PyObject* Load(PyObject*, PyObject* args) {
   unsigned long long tensor_offset = 0, key_set_offset = 0, plain_keys = 0;
-  PyObject *keys = nullptr, *capsule = nullptr;
-  if (!PyArg_ParseTuple(args, "KKKO!O", &tensor_offset, &key_set_offset, &plain_keys, &PyTuple_Type,
-                        &keys, &capsule)) {
+  PyObject *keys = nullptr, *raise_capsule = nullptr, *gil_capsule = nullptr;
+  if (!PyArg_ParseTuple(args, "KKKO!OO", &tensor_offset, &key_set_offset, &plain_keys,
+                        &PyTuple_Type, &keys, &raise_capsule, &gil_capsule)) {
     return nullptr;
   }
-  void* const raise = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
-  if (raise == nullptr) return nullptr;
+  void* const raise = PointerIn(raise_capsule);
+  void* const gil = raise == nullptr ? nullptr : PointerIn(gil_capsule);
+  if (gil == nullptr) return nullptr;
   if (const char* const missing = LoadTorchApi()) {
     return PyErr_Format(PyExc_ImportError, "this torch has no function %s", missing);
   }
@@ -49,6 +57,7 @@ PyObject* Load(PyObject*, PyObject* args) {
   }
   if (PyErr_Occurred()) return nullptr;
   raise_from_native = reinterpret_cast<int (*)(int)>(raise);
+  releases_gil_of = reinterpret_cast<const int* (*)(PyObject*)>(gil);
   Py_RETURN_NONE;
 }
 
@@ -76,22 +85,19 @@ bool ParseDtypes(PyObject* dtypes, Parameter* out) {
   return true;
 }
 
-// (kind, argument, is_optional, free_dimensions, is_result, name, least, most, device_type,
-//  dtype_name, dtypes, shape or None)
+// (kind, argument, is_optional, free_dimensions, is_result, name, device_type, dtype_name, dtypes,
+//  shape or None)
 bool ParseParameter(PyObject* tuple, Parameter* out) {
   int kind = 0, is_optional = 0, is_result = 0;
-  long long least = 0, most = 0;
   PyObject *dtypes = nullptr, *shape = nullptr;
-  if (!PyArg_ParseTuple(tuple, "iipipiLLiiO!O", &kind, &out->argument, &is_optional,
-                        &out->free_dimensions, &is_result, &out->name, &least, &most,
-                        &out->device_type, &out->dtype_name, &PyTuple_Type, &dtypes, &shape)) {
+  if (!PyArg_ParseTuple(tuple, "iipipiiiO!O", &kind, &out->argument, &is_optional,
+                        &out->free_dimensions, &is_result, &out->name, &out->device_type,
+                        &out->dtype_name, &PyTuple_Type, &dtypes, &shape)) {
     return false;
   }
   out->kind = static_cast<Kind>(kind);
   out->is_optional = is_optional != 0;
   out->is_result = is_result != 0;
-  out->least = least;
-  out->most = most;
   return ParseDtypes(dtypes, out) && ParseExtents(shape, out);
 }
 
@@ -132,16 +138,36 @@ PyObject* NewReferenceUnlessNone(PyObject* value) {
   return value;
 }
 
-// register(namespace, name, keys, autograd_key, function, exchange_api, parameters, arguments,
-//          kernel, autograd, on_write) -> capsule that owns the kernels, or None if none are left
+// Own a function, given its Python object, its address and the addresses of its checks.
+bool OwnFunction(PyObject* wrapper, unsigned long long address, PyObject* checks, Operator* op) {
+  Py_INCREF(wrapper);
+  op->wrapper = wrapper;
+  op->releases_gil = releases_gil_of(wrapper);
+  op->function = reinterpret_cast<TVMFFIObjectHandle>(address);
+  TVMFFIObjectIncRef(op->function);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(checks); ++i) {
+    const auto check =
+        static_cast<TVMFFIObjectHandle>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(checks, i)));
+    if (check == nullptr) return false;
+    TVMFFIObjectIncRef(check);
+    op->checks.push_back(check);
+  }
+  return true;
+}
+
+// register(namespace, name, keys, autograd_key, function, address of the function, addresses of
+//          its checks, exchange_api, parameters, arguments, kernel, autograd, on_write) -> capsule
+//          that owns the kernels, or None if none are left
 PyObject* Register(PyObject*, PyObject* args) {
   const char *space = nullptr, *name = nullptr, *autograd_key = nullptr;
   unsigned long long function = 0;
+  PyObject *wrapper = nullptr, *checks = nullptr;
   PyObject *keys = nullptr, *exchange = nullptr, *parameters = nullptr, *arguments = nullptr;
   PyObject *kernel = nullptr, *autograd = nullptr, *on_write = nullptr;
-  if (!PyArg_ParseTuple(args, "ssO!sKOO!O!OOO", &space, &name, &PyTuple_Type, &keys, &autograd_key,
-                        &function, &exchange, &PyTuple_Type, &parameters, &PyTuple_Type, &arguments,
-                        &kernel, &autograd, &on_write)) {
+  if (!PyArg_ParseTuple(args, "ssO!sOKO!OO!O!OOO", &space, &name, &PyTuple_Type, &keys,
+                        &autograd_key, &wrapper, &function, &PyTuple_Type, &checks, &exchange,
+                        &PyTuple_Type, &parameters, &PyTuple_Type, &arguments, &kernel, &autograd,
+                        &on_write)) {
     return nullptr;
   }
   const auto* const api =
@@ -149,11 +175,11 @@ PyObject* Register(PyObject*, PyObject* args) {
   if (api == nullptr) return nullptr;
   std::unique_ptr<Registration> owner(new Registration);
   Operator& op = owner->op;
-  if (!ParseOperator(parameters, arguments, &op)) return nullptr;
+  if (!ParseOperator(parameters, arguments, &op) || !OwnFunction(wrapper, function, checks, &op)) {
+    return nullptr;
+  }
   op.name = std::string(space) + "::" + name;
   op.allocator = api->managed_tensor_allocator;
-  op.function = reinterpret_cast<TVMFFIObjectHandle>(function);
-  TVMFFIObjectIncRef(op.function);
   op.kernel = NewReferenceUnlessNone(kernel);
   op.autograd = NewReferenceUnlessNone(autograd);
   op.on_write = NewReferenceUnlessNone(on_write);

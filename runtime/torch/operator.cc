@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator.h"
 
+#include <algorithm>
 #include <cstring>
-#include <memory>
+#include <new>
 
 namespace tvm_ffi_torch {
 
@@ -16,17 +17,53 @@ StackValue ValueOf(bool is_optional, StackValue value) {
 
 bool IsNone(bool is_optional, StackValue value) { return is_optional && value == 0; }
 
-// A torch tensor as a DLPack tensor.
+// A torch tensor as a DLPack tensor.  Shape and strides follow the struct in memory, because torch
+// changes its own in place, and the function may keep the tensor.
 struct Export {
   DLManagedTensorVersioned managed;
   TensorHandle tensor;  // owned; null until the export owns it
 
+  static Export* New(const DLTensor& view) {
+    const size_t ndim = static_cast<size_t>(view.ndim);
+    Export* const owner =
+        new (::operator new(sizeof(Export) + 2 * ndim * sizeof(int64_t))) Export{};
+    owner->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    owner->managed.manager_ctx = owner;
+    owner->managed.deleter = Delete;
+    DLTensor& tensor = owner->managed.dl_tensor;
+    tensor = view;
+    tensor.shape = reinterpret_cast<int64_t*>(owner + 1);
+    tensor.strides = tensor.shape + ndim;
+    std::copy_n(view.shape, ndim, tensor.shape);
+    std::copy_n(view.strides, ndim, tensor.strides);
+    return owner;
+  }
+
   static void Delete(DLManagedTensorVersioned* self) {
     Export* const owner = static_cast<Export*>(self->manager_ctx);
     if (owner->tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(owner->tensor);
-    delete owner;
+    ::operator delete(owner);
+  }
+
+  // Own the memory of `source`.  An argument's own tensor is not enough, because torch may assign
+  // other memory to it, as `x.data = y` does.
+  void KeepMemory(TensorHandle source) {
+    const DLTensor& view = managed.dl_tensor;
+    TensorHandle alias = nullptr;
+    if (torch_api.aoti_torch__reinterpret_tensor(source, view.ndim, view.shape, view.strides, 0,
+                                                 &alias) != 0) {
+      return;
+    }
+    if (tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(tensor);
+    tensor = alias;
   }
 };
+
+void DropRaisedError() {
+  TVMFFIObjectHandle error = nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error != nullptr) TVMFFIObjectDecRef(error);
+}
 
 // One call.  The destructor releases all that the call owns.
 class Call {
@@ -35,15 +72,15 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    for (int i = 0; i < num_results_; ++i) {
-      torch_api.aoti_torch_delete_tensor_object(results_[i]);
-    }
     for (int i = 0; i < num_args_; ++i) {
       if (args_[i].type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(args_[i].v_obj);
     }
+    for (int i = 0; i < num_results_; ++i) {
+      torch_api.aoti_torch_delete_tensor_object(results_[i]);
+    }
   }
 
-  // Read and check the arguments, and allocate the results.
+  // Read the arguments, allocate the results, and check all.
   bool Prepare(const StackValue* stack) {
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
       const Parameter& parameter = op_.parameters[i];
@@ -52,7 +89,9 @@ class Call {
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
       if (op_.parameters[i].is_result && !Allocate(op_.parameters[i], i)) return false;
     }
-    return ExportTensors();
+    if (!ExportTensors() || !SatisfyChecks()) return false;
+    TakeArguments();
+    return true;
   }
 
   int Run() {
@@ -78,6 +117,7 @@ class Call {
       TVMFFIErrorSetRaised(error);
       TVMFFIObjectDecRef(error);
     }
+    LeaveTensors();
     return code;
   }
 
@@ -98,8 +138,8 @@ class Call {
       case Kind::kInt:
         arg.type_index = kTVMFFIInt;
         arg.v_int64 = static_cast<int64_t>(value);
-        return arg.v_int64 >= parameter.least && arg.v_int64 <= parameter.most &&
-               (parameter.name < 0 || BindName(parameter.name, arg.v_int64));
+        if (parameter.name >= 0) BindName(parameter.name, arg.v_int64);
+        return true;
       case Kind::kFloat:
         arg.type_index = kTVMFFIFloat;
         std::memcpy(&arg.v_float64, &value, sizeof(double));
@@ -124,16 +164,15 @@ class Call {
     view.ndim = static_cast<int32_t>(ndim);
     view.byte_offset = 0;
     handles_[index] = tensor;
-    return CheckDevice(parameter, tensor, &view) && CheckDtype(parameter, tensor, &view) &&
-           CheckShape(parameter, view) &&
+    return ReadDevice(tensor, &view) && ReadDtype(parameter, tensor, &view) &&
+           BindExtents(parameter, view) &&
            (parameter.free_dimensions >= view.ndim || IsCompact(view, parameter.free_dimensions));
   }
 
-  bool CheckDevice(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
+  bool ReadDevice(TensorHandle tensor, DLTensor* view) {
     int32_t type = 0, index = 0;
     if (torch_api.aoti_torch_get_device_type(tensor, &type) != 0 ||
-        torch_api.aoti_torch_get_device_index(tensor, &index) != 0 ||
-        (parameter.device_type >= 0 && parameter.device_type != type)) {
+        torch_api.aoti_torch_get_device_index(tensor, &index) != 0) {
       return false;
     }
     if (type == torch_api.aoti_torch_device_type_cpu()) {
@@ -144,22 +183,18 @@ class Call {
     } else {
       return false;
     }
+    if (!has_tensor_) first_device_ = view->device;
+    has_tensor_ = true;
     // As in calls from Python, the first tensor in device memory determines the stream.
-    if (device_.device_type != kDLCUDA) {
-      device_ = view->device;
-      torch_device_type_ = type;
-      torch_device_index_ = index;
-    }
+    if (device_.device_type != kDLCUDA) device_ = view->device;
     return true;
   }
 
-  bool CheckDtype(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
+  bool ReadDtype(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
     int32_t dtype = 0;
     if (torch_api.aoti_torch_get_dtype(tensor, &dtype) != 0) return false;
-    if (parameter.dtype_name >= 0) {
-      int32_t& bound = dtypes_[parameter.dtype_name];
-      if (bound != 0 && bound != dtype + 1) return false;
-      bound = dtype + 1;
+    if (parameter.dtype_name >= 0 && dtypes_[parameter.dtype_name] == 0) {
+      dtypes_[parameter.dtype_name] = dtype + 1;
     }
     for (const TensorDtype& candidate : parameter.dtypes) {
       if (candidate.torch == dtype) {
@@ -170,25 +205,21 @@ class Call {
     return false;
   }
 
-  bool CheckShape(const Parameter& parameter, const DLTensor& view) {
+  bool BindExtents(const Parameter& parameter, const DLTensor& view) {
     if (!parameter.has_shape) return true;
     if (static_cast<size_t>(view.ndim) != parameter.shape.size()) return false;
     for (int32_t axis = 0; axis < view.ndim; ++axis) {
       const Extent& extent = parameter.shape[axis];
-      if (extent.kind == Extent::kConstant && extent.value != view.shape[axis]) return false;
-      if (extent.kind == Extent::kName &&
-          !BindName(static_cast<int>(extent.value), view.shape[axis])) {
-        return false;
-      }
+      if (extent.kind == Extent::kName) BindName(static_cast<int>(extent.value), view.shape[axis]);
     }
     return true;
   }
 
-  bool BindName(int name, int64_t value) {
-    if ((bound_names_ >> name & 1) != 0) return names_[name] == value;
+  // The first value of a name counts; the checks compare the others with it.
+  void BindName(int name, int64_t value) {
+    if ((bound_names_ >> name & 1) != 0) return;
     bound_names_ |= uint64_t{1} << name;
     names_[name] = value;
-    return true;
   }
 
   static bool IsCompact(const DLTensor& view, int32_t free_dimensions) {
@@ -231,9 +262,15 @@ class Call {
     }
     TensorDtype dtype = {};
     TensorHandle tensor = nullptr;
-    if (!ResultDtype(parameter, view, is_copy, &dtype) || torch_device_type_ < 0 ||
-        torch_api.aoti_torch_empty_strided(ndim, shape, strides, dtype.torch, torch_device_type_,
-                                           torch_device_index_, &tensor) != 0) {
+    const DLDevice device = is_copy ? view.device : first_device_;
+    const int32_t device_type = TorchType(device);
+    // A copy is on the device of its argument.
+    const bool has_device =
+        is_copy ||
+        (has_tensor_ && (parameter.device_type < 0 || parameter.device_type == device_type));
+    if (!has_device || !ResultDtype(parameter, view, is_copy, &dtype) ||
+        torch_api.aoti_torch_empty_strided(ndim, shape, strides, dtype.torch, device_type,
+                                           device.device_id, &tensor) != 0) {
       return false;
     }
     results_[num_results_++] = tensor;
@@ -241,11 +278,16 @@ class Call {
     view = DLTensor{};
     view.ndim = ndim;
     view.dtype = dtype.dlpack;
-    view.device = device_;
+    view.device = device;
     results_of_[index] = tensor;
     return torch_api.aoti_torch_get_sizes(tensor, &view.shape) == 0 &&
            torch_api.aoti_torch_get_strides(tensor, &view.strides) == 0 &&
            torch_api.aoti_torch_get_data_ptr(tensor, &view.data) == 0;
+  }
+
+  static int32_t TorchType(DLDevice device) {
+    return device.device_type == kDLCUDA ? torch_api.aoti_torch_device_type_cuda()
+                                         : torch_api.aoti_torch_device_type_cpu();
   }
 
   bool ResultDtype(const Parameter& parameter, const DLTensor& view, bool is_copy,
@@ -263,53 +305,67 @@ class Call {
     return false;
   }
 
-  // Make a Tensor for each torch tensor, so that the function may keep it.  The tensors of
-  // arguments move from the stack to the exports.
+  // Make a Tensor for each torch tensor, so that the function may keep it.
   bool ExportTensors() {
-    Export* exports[kMaxParameters];
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
       num_args_ = static_cast<int>(i) + 1;
       const Parameter& parameter = op_.parameters[i];
       if (parameter.argument < 0) args_[i] = TVMFFIAny{};
       TensorHandle source = parameter.is_result ? results_of_[i] : handles_[i];
       if (source == nullptr) continue;
-      std::unique_ptr<Export> owner(new Export);
-      owner->tensor = nullptr;
-      owner->managed.flags = 0;
-      owner->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-      owner->managed.manager_ctx = owner.get();
-      owner->managed.deleter = Export::Delete;
-      owner->managed.dl_tensor = views_[i];
+      exports_[i] = Export::New(views_[i]);
       TVMFFIObjectHandle tensor = nullptr;
-      if (TVMFFITensorFromDLPackVersioned(&owner->managed, 0, 0, &tensor) != 0) {
-        TVMFFIObjectHandle error = nullptr;
-        TVMFFIErrorMoveFromRaised(&error);
-        if (error != nullptr) TVMFFIObjectDecRef(error);
+      if (TVMFFITensorFromDLPackVersioned(&exports_[i]->managed, 0, 0, &tensor) != 0) {
+        Export::Delete(&exports_[i]->managed);
+        DropRaisedError();
         return false;
       }
-      exports[i] = owner.release();
       args_[i].type_index = kTVMFFITensor;
       args_[i].v_obj = static_cast<TVMFFIObject*>(tensor);
-      // The function may keep a result beyond the call, so the export has its own handle.
-      if (parameter.is_result &&
-          torch_api.aoti_torch_new_tensor_handle(source, &exports[i]->tensor) != 0) {
-        return false;
-      }
     }
-    for (size_t i = 0; i < op_.parameters.size(); ++i) {
-      if (handles_[i] == nullptr) continue;
-      if (op_.parameters[i].is_result) {
-        torch_api.aoti_torch_delete_tensor_object(handles_[i]);  // copied into a result
-      } else {
-        exports[i]->tensor = handles_[i];
+    return true;
+  }
+
+  // False if an argument violates a signature; the Python kernel then raises the error.
+  bool SatisfyChecks() {
+    for (TVMFFIObjectHandle check : op_.checks) {
+      TVMFFIAny result = {};
+      if (TVMFFIFunctionCall(check, args_, num_args_, &result) != 0) {
+        DropRaisedError();
+        return false;
       }
     }
     return true;
   }
 
+  // Move the tensors of arguments from the stack to the exports.
+  void TakeArguments() {
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      if (handles_[i] == nullptr) continue;
+      if (op_.parameters[i].is_result) {
+        torch_api.aoti_torch_delete_tensor_object(handles_[i]);  // copied into a result
+      } else {
+        exports_[i]->tensor = handles_[i];
+      }
+    }
+  }
+
+  // Let the function's references own the memory of tensors that the function keeps.
+  void LeaveTensors() {
+    for (int i = 0; i < num_args_; ++i) {
+      if (args_[i].type_index != kTVMFFITensor || !HasOtherOwner(args_[i].v_obj)) continue;
+      exports_[i]->KeepMemory(op_.parameters[i].is_result ? results_of_[i] : handles_[i]);
+    }
+  }
+
+  static bool HasOtherOwner(const TVMFFIObject* object) {
+    return (__atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED) & 0xffffffff) > 1;
+  }
+
   const Operator& op_;
   TVMFFIAny args_[kMaxParameters];
-  int num_args_ = 0;  // number of elements of args_ that may own an object
+  int num_args_ = 0;                 // number of elements of args_ that may own an object
+  Export* exports_[kMaxParameters];  // owned by the objects in args_
   DLTensor views_[kMaxParameters];
   TensorHandle handles_[kMaxParameters] = {};     // borrowed from the stack
   TensorHandle results_of_[kMaxParameters] = {};  // borrowed from results_
@@ -318,8 +374,9 @@ class Call {
   int64_t names_[kMaxNames];
   uint64_t bound_names_ = 0;
   int32_t dtypes_[kMaxNames] = {};  // torch's number of the dtype + 1; 0: not bound
-  DLDevice device_ = {};
-  int32_t torch_device_type_ = -1, torch_device_index_ = 0;
+  DLDevice device_ = {};            // of the stream
+  DLDevice first_device_ = {};      // of the first tensor, if has_tensor_
+  bool has_tensor_ = false;
 };
 
 }  // namespace
@@ -337,6 +394,7 @@ bool IsPlain(TensorHandle tensor) {
 }
 
 bool CallDirectly(const Operator& op, StackValue* stack, int* code) {
+  if (__atomic_load_n(op.releases_gil, __ATOMIC_RELAXED) == 0) return false;
   Call call(op);
   if (!call.Prepare(stack)) return false;
   *code = call.Run();

@@ -34,11 +34,10 @@ struct Parameter {
   // Number of leading dimensions whose strides are free; the others must be row-major without gaps.
   // -k means all dimensions but the last k.
   int free_dimensions;
-  bool is_result;       // the operator returns the tensor: a new one, or a copy of the argument
-  int name;             // of an integer: the index of the name that it binds, or -1
-  int64_t least, most;  // range of an integer
-  int device_type;      // of a tensor: torch's number of the device type; -1: any
-  int dtype_name;       // index of the dtype variable, or -1
+  bool is_result;   // the operator returns the tensor: a new one, or a copy of the argument
+  int name;         // of an integer: the index of the name that it binds, or -1
+  int device_type;  // of a tensor: torch's number of the device type; -1: any
+  int dtype_name;   // index of the dtype variable, or -1
   std::vector<TensorDtype> dtypes;
   bool has_shape;
   std::vector<Extent> shape;
@@ -60,6 +59,11 @@ struct Operator {
   std::vector<Parameter> parameters;
   std::vector<Argument> arguments;
   TVMFFIObjectHandle function = nullptr;  // owned
+  // Owned; functions that raise an error unless the packed arguments satisfy a signature.
+  std::vector<TVMFFIObjectHandle> checks;
+  // False if the function needs the GIL, and so the Python kernel; a field of `wrapper`.
+  const int* releases_gil = nullptr;
+  PyObject* wrapper = nullptr;  // owned; the Python object of the function
   DLPackManagedTensorAllocator allocator = nullptr;
   PyObject* kernel = nullptr;    // owned; called for arguments that the direct call does not accept
   PyObject* autograd = nullptr;  // owned; called if a result needs a gradient function

@@ -39,6 +39,7 @@ const char* LoadTorchApi() {
   TVM_FFI_TORCH_FIND(aoti_torch_get_device_index);
   TVM_FFI_TORCH_FIND(aoti_torch_is_contiguous);
   TVM_FFI_TORCH_FIND(aoti_torch_empty_strided);
+  TVM_FFI_TORCH_FIND(aoti_torch__reinterpret_tensor);
   TVM_FFI_TORCH_FIND(aoti_torch_copy_);
   TVM_FFI_TORCH_FIND(aoti_torch_grad_mode_is_enabled);
   TVM_FFI_TORCH_FIND(aoti_torch_device_type_cpu);

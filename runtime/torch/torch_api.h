@@ -35,6 +35,8 @@ struct TorchApi {
   int (*aoti_torch_is_contiguous)(TensorHandle, bool*);
   int (*aoti_torch_empty_strided)(int64_t, const int64_t*, const int64_t*, int32_t, int32_t,
                                   int32_t, TensorHandle*);
+  int (*aoti_torch__reinterpret_tensor)(TensorHandle, int64_t, const int64_t*, const int64_t*,
+                                        int64_t, TensorHandle*);
   int (*aoti_torch_copy_)(TensorHandle, TensorHandle, int32_t);
   bool (*aoti_torch_grad_mode_is_enabled)();
   int32_t (*aoti_torch_device_type_cpu)();

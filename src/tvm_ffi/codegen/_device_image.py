@@ -114,7 +114,7 @@ class DeviceImage:
 
     @property
     def generation(self) -> tuple[int, str]:
-        """Pair of number and suffix of the architecture: ``(90, "a")``; ``(0, "")`` if unknown."""
+        """Number and suffix of the architecture, such as ``(90, "a")``; ``(0, "")`` if unknown."""
         found = _ARCHITECTURE.fullmatch(self.architecture or "")
         return (int(found[1]), found[2]) if found else (0, "")
 

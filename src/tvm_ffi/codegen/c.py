@@ -22,7 +22,7 @@ from ._launch import LaunchPlan
 from ._string_constants import device_names, embedded_strings, type_names_by_index
 from ._wrapper import Wrapper, make_wrapper
 
-__all__ = ["checked_exports", "source_of", "wrapper"]
+__all__ = ["source_of", "wrapper"]
 
 _PARAMETERS = "void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
 
@@ -98,7 +98,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     return text + '\n#ifdef __cplusplus\n} /* extern "C" */\n#endif\n' + _rows(functions)
 
 
-def checked_exports(signatures: Mapping[str, Signature]) -> str:
+def _checked_exports(signatures: Mapping[str, Signature]) -> str:
     """Return C source of exported functions that check their arguments, then call a function.
 
     Parameters

@@ -120,15 +120,54 @@ def test_a_replacement_must_have_the_saved_content(interop, libraries, saved):
 
 def test_rebuilt_library_is_another_library(libraries, saved, tmp_path):
     """A program called whatever library was at the saved path."""
-    content = libraries[0].read_bytes()
-    libraries[0].unlink()
+    original = libraries[0].rename(tmp_path / "original.so")  # This process may have loaded it.
     libraries[0].write_bytes(libraries[1].read_bytes())
     try:
         with pytest.raises(AssertionError, match=r"MissingFunctionError(.|\n)*export the program"):
             run(LOAD, saved[0])
     finally:
-        libraries[0].unlink()
-        libraries[0].write_bytes(content)
+        original.replace(libraries[0])
+
+
+REPLACED = """
+import os, shutil, sys, torch, tvm_ffi, tvm_ffi.interop.torch as interop
+library, other, file, action = sys.argv[1:]
+times = tvm_ffi.load_module(library).times
+shutil.copy(other, library + ".new")
+os.replace(library + ".new", library)
+class Program(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        times(x, y)
+        return y
+try:
+    if action == "load":
+        interop.load(file)
+    else:
+        program = torch.export.export(Program(), (torch.ones(3),))
+        print(program.module()(torch.ones(3)).tolist())
+        interop.save(program, file)
+except (TypeError, interop.MissingFunctionError) as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc/self/maps")
+def test_a_loaded_library_is_not_the_file_that_replaced_it(libraries, tmp_path):
+    """Regression: the digest was that of the new file, while calls ran the old library's code."""
+    library, file = tmp_path / "libkern.so", tmp_path / "program.pt2"
+    library.write_bytes(libraries[0].read_bytes())
+    result, *message = run(REPLACED, library, libraries[1], file, "save")
+    assert result == "[2.0, 2.0, 2.0]"
+    assert "libkern.so, whose file was replaced or removed after" in "".join(message)
+    assert not file.exists()
+    run(WRITE, library, file, "times", "program")  # with the new file
+    new = library.read_bytes()
+    library.unlink()
+    library.write_bytes(libraries[0].read_bytes())
+    (tmp_path / "new.so").write_bytes(new)
+    message = run(REPLACED, library, tmp_path / "new.so", file, "load")
+    assert "libkern.so, whose file was replaced or removed after" in "".join(message)
 
 
 REGISTERED = """

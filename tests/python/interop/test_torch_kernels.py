@@ -28,6 +28,20 @@ def scaled(interop, functions):
     )
 
 
+@pytest.fixture(params=["C++", "Python"])
+def variant(request, monkeypatch, interop):
+    """Run a test with both kinds of kernels; kernels in Python are for other versions of torch."""
+    if request.param == "Python":
+        monkeypatch.setattr(_native_kernels(), "_native", lambda: None)
+    return request.param.lower().replace("+", "p")
+
+
+def _native_kernels():
+    from tvm_ffi.interop.torch import _native_kernels
+
+    return _native_kernels
+
+
 def calls_python(call):
     """Return True if a call runs Python functions of the adapter."""
     files = []
@@ -39,15 +53,24 @@ def calls_python(call):
     return any("interop/torch" in file for file in files)
 
 
+def runs_native(call):
+    """Return True if a call runs no Python, or if this build or this torch has Python kernels only.
+
+    The call is made in any case.
+    """
+    called = calls_python(call)
+    return not called or _native_kernels()._native() is None
+
+
 def test_call_runs_no_python(interop, functions, scaled):
     """The kernel in C++ is used at all: the Python kernel would return the same values."""
     y = torch.zeros(3)
     total = torch.zeros(3)
     added = interop.register(functions.added, "test_kernels::added")
-    assert not calls_python(lambda: scaled(X, 3.0))
+    assert runs_native(lambda: scaled(X, 3.0))
     traced = interop.operator_of(functions.scaled)
-    assert not calls_python(lambda: traced(X, y, 3.0))
-    assert not calls_python(lambda: added(X, total))
+    assert runs_native(lambda: traced(X, y, 3.0))
+    assert runs_native(lambda: added(X, total))
     doubled = interop.operator_of(functions.doubled)
     assert calls_python(lambda: doubled(X))
     assert (y.tolist(), total.tolist()) == ([3.0, 6.0, 9.0], [1.0, 2.0, 3.0])
@@ -60,7 +83,7 @@ def test_optional_arguments_and_keywords(interop, functions):
     assert y.tolist() == [-1.0, 70.0]
     operator(y, X, 2.5, number=8, flag=True)
     assert y.tolist() == [1.0, 2581.0]
-    assert not calls_python(lambda: operator(y, X, None, 9))
+    assert runs_native(lambda: operator(y, X, None, 9))
     assert y.tolist() == [1.0, 90.0]
 
 
@@ -177,3 +200,147 @@ def test_symbolic_integers_are_traced(interop, functions):
         x = torch.ones(n, 4, requires_grad=True)
         run(x, n).backward()
         assert torch.equal(x.grad, torch.ones(n, 4))
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def test_memory_is_checked(interop, functions, variant):
+    """Regression: kernels in C++ dropped the checks of overlap, repeated elements and alignment."""
+    scale = interop.register(functions.scaled, f"test_memory_{variant}::scaled")
+    aligned = interop.register(
+        functions.aligned, f"test_memory_{variant}::aligned", functional=True
+    )
+    base = torch.arange(5.0)
+    with pytest.raises(ValueError, match="'y': the array shares memory with argument 'x'"):
+        scale(base[:4], base[1:])
+    with pytest.raises(ValueError, match="'y': expected an array without repeated elements"):
+        scale(X, base[:1].expand(3))
+    assert base.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(ValueError, match="'x': expected an address aligned to 16 bytes, got .* 4$"):
+        aligned(base[1:])
+    scale(base[:2], base[2:4])
+    assert base.tolist() == [0.0, 1.0, 0.0, 2.0, 4.0]
+    assert aligned(base).tolist() == [0.0, 2.0, 0.0, 4.0, 8.0]
+
+
+def test_memory_is_checked_without_a_registration(interop, functions):
+    base = torch.arange(5.0)
+    for operator in (interop.operator_of(functions.packed), interop.operator_of(functions.scaled)):
+        with pytest.raises(ValueError, match="'y': the array shares memory with argument 'x'"):
+            operator(base[:4], base[1:])
+    assert base.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_the_signature_of_a_registration_is_checked(interop, functions, variant):
+    """Regression: operators did not check the memory of functions without an own signature."""
+    nameless = interop.register(
+        functions.get_function("nameless"),
+        f"test_nameless_{variant}::nameless",
+        signature="nameless(x: float32[n] compact, y: out float32[n] compact)",
+    )
+    base = torch.arange(5.0)
+    with pytest.raises(ValueError, match="'y': the array shares memory with argument 'x'"):
+        nameless(base[:4], base[1:])
+    pairs = torch.zeros(3, 2)
+    nameless(X, pairs[:, 1])
+    assert pairs.tolist() == [[0.0, 2.0], [0.0, 4.0], [0.0, 6.0]]
+
+
+def test_the_signature_of_the_function_is_checked(interop, functions, variant):
+    """Regression: with a wider signature in `register`, a function wrote beyond its array."""
+    loose = interop.register(
+        functions.packed,
+        f"test_loose_{variant}::packed",
+        signature="packed(x: float32[n], y: out float32[_], factor: float = 2.0)",
+    )
+    base = torch.zeros(8)
+    with pytest.raises(ValueError, match=r"'y': shape\[0\] must be n = 8, got 4"):
+        loose(torch.ones(8), base[:4])
+    with pytest.raises(ValueError, match="'x': expected a compact tensor"):
+        loose(torch.ones(8)[::2], base[:4])
+    assert base.tolist() == [0.0] * 8
+    loose(torch.ones(4), base[:4])
+    assert base.tolist() == [2.0] * 4 + [0.0] * 4
+
+
+def test_a_missing_tensor_is_an_error_of_the_signature(interop, functions, variant):
+    """Regression: None for a tensor was KeyError 'n'."""
+    operator = interop.register(functions.scaled, f"test_none_{variant}::scaled", functional=True)
+    with pytest.raises(TypeError, match=r"scaled\(\) argument 'x': expected .*, got None"):
+        operator(None)
+
+
+# ---- memory, the GIL, devices --------------------------------------------------------------------
+
+
+def test_a_kept_tensor_does_not_change(interop, functions):
+    """Regression: a kept tensor had shape and memory of the torch tensor, which torch changes."""
+    keep, kept = interop.operator_of(functions.keep), functions.get_function("kept")
+    x = torch.arange(6.0).reshape(2, 3)
+    keep(x)
+    tensor = kept()
+    x.t_()
+    assert (tensor.shape, tensor.strides) == ((2, 3), (3, 1))
+    x = torch.arange(6.0).reshape(2, 3)
+    keep(x)
+    tensor = kept()
+    address = x.data_ptr()
+    x.data = torch.zeros(1)
+    assert tensor.shape == (2, 3)
+    others = [torch.full((2, 3), 7.0) for _ in range(100)]
+    assert address not in [other.data_ptr() for other in others]
+    assert torch.from_dlpack(tensor).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_a_kept_result_owns_its_memory(interop, functions):
+    operator = interop.register(functions.keep, "test_keep::keep", functional=True)
+    result = operator(torch.arange(6.0).reshape(2, 3))
+    address, tensor = result.data_ptr(), functions.get_function("kept")()
+    del result
+    others = [torch.full((2, 3), 7.0) for _ in range(100)]
+    assert address not in [other.data_ptr() for other in others]
+    assert torch.from_dlpack(tensor).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="needs the GIL")
+def test_the_gil_is_held_where_the_function_needs_it(interop, functions):
+    """Regression: operators released the GIL for functions that use Python's C API."""
+    y = torch.zeros(1)
+    function = functions.holds_gil
+    operator = interop.operator_of(function)
+    operator(y)
+    assert y.item() == 0.0
+    function.release_gil = False
+    try:
+        operator(y)
+        assert y.item() == 1.0
+        registered = interop.register(function, "test_gil::held", functional=True)
+        assert registered().item() == 1.0
+    finally:
+        function.release_gil = True
+    operator(y)
+    assert y.item() == 0.0
+    interop.operator_of(functions.blocks_not)(y)
+    assert y.item() == 1.0
+
+
+def test_results_are_on_the_declared_device(interop, functions, variant):
+    """Regression: kernels in C++ allocated results on the device of the first tensor."""
+    operator = interop.register(
+        functions.on_cuda, f"test_device_{variant}::on_cuda", functional=True
+    )
+    if torch.cuda.is_available():
+        assert operator(X.cuda()).device.type == "cuda"
+    else:
+        with pytest.raises((AssertionError, RuntimeError), match="(?i)cuda"):
+            operator(X)
+
+
+def test_copies_are_on_the_device_of_their_argument(interop, functions):
+    """Regression: the copy of an argument was on the device of the first tensor."""
+    operator = interop.register(functions.added, "test_device::added", functional=True)
+    with torch._subclasses.FakeTensorMode():
+        x = torch.ones(3, device="cpu")
+        total = torch.ones(3, device="cuda")
+        assert operator(x, total).device.type == "cuda"

@@ -2,6 +2,7 @@
  *
  * Functions for the tests of the torch adapter: they write, return, violate their signature, fail.
  * Tensors are compact and have dtype float32 unless the signature says otherwise. */
+#include <dlfcn.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/c_signature.h>
 
@@ -207,6 +208,49 @@ KERNEL(fruitless) {
   return -1;
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(fruitless, "fruitless(x: float32[n]) -> float32[n]")
+
+KERNEL(aligned) {
+  Scale(TensorArgument(&args[0]), TensorArgument(&args[1]), 2);
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(aligned,
+                             "aligned(x: float32[n] compact align 16, y: out float32[n] compact)")
+
+KERNEL(on_cuda) {
+  Scale(TensorArgument(&args[0]), TensorArgument(&args[1]), 2);
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(on_cuda, "on_cuda(x: float32[n], y: out float32[n] on cuda)")
+
+/* Keeps a tensor, which `kept` returns. */
+static TVMFFIAny kept_tensor;
+
+KERNEL(keep) {
+  Release(&kept_tensor);
+  kept_tensor = args[0];
+  TVMFFIObjectIncRef(kept_tensor.v_obj);
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(keep, "keep(x: inout float32[n, m])")
+
+KERNEL(kept) {
+  *result = kept_tensor;
+  kept_tensor = None();
+  return 0;
+}
+
+/* Writes 1 if the thread holds the GIL, else 0. */
+static int WriteHoldsGil(DLTensor* y) {
+  int (*check)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
+  Floats(y)[0] = check == NULL ? -1 : (float)check();
+  return 0;
+}
+
+KERNEL(holds_gil) { return WriteHoldsGil(TensorArgument(&args[0])); }
+TVM_FFI_DLL_EXPORT_SIGNATURE(holds_gil, "holds_gil(y: out float32[1])")
+
+KERNEL(blocks_not) { return WriteHoldsGil(TensorArgument(&args[0])); }
+TVM_FFI_DLL_EXPORT_SIGNATURE(blocks_not, "blocks_not(y: out float32[1]) non_blocking")
 
 /* ---- functions that torch cannot trace ---- */
 

@@ -92,6 +92,8 @@ cdef int check_restriction(
 # Fails: NULL with an exception set.
 cdef PyObject* call_packed(
     Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
+# Return the address of the field `releases_gil`, for C++ code that calls functions.
+cdef const bint* releases_gil_of(Function function) noexcept
 # Return the origin of the function (see `Function.origin`), or None if the origin is unknown.
 cdef object origin_of(Function function)
 # Same as `origin_of`, but store and return `origin` if the function has no origin yet.

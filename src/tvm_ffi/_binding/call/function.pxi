@@ -594,6 +594,10 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
 
 # ---- origin and name -----------------------------------------------------------------------
 
+cdef const bint* releases_gil_of(Function function) noexcept:
+    return &function.releases_gil
+
+
 cdef object origin_of(Function function):
     return set_default_origin(function, None)
 

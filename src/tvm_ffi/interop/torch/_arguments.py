@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of a torch operator's arguments from positional order to a mapping, and back.
+"""Conversion of a torch operator's arguments from positional order to a mapping, and back; checks.
 
 The keys of the mapping are parameter names.  An operator takes the arguments of a variadic
 parameter as one list, and keyword-only parameters by name.
@@ -12,9 +12,26 @@ from typing import Any
 
 import torch
 
+from ..._binding.call import Function
+from ...registry import get_global_func
 from ...signature import Signature
+from ...signature._check_program import check_program
 
-__all__ = ["bind_positions", "pass_by_position", "tensors_in"]
+__all__ = ["bind_positions", "check_functions", "pass_by_position", "tensors_in"]
+
+
+def check_functions(*signatures: Signature | None) -> tuple[Function, ...]:
+    """Return functions that raise the errors of signatures; each takes the function's arguments.
+
+    Signatures that are None, unchecked or variadic, and repeated ones, have no check function.
+    """
+    programs = [
+        check_program(signature)
+        for signature in signatures
+        if signature is not None and not signature.unchecked
+    ]
+    create: Any = get_global_func("pytvmffi.CheckFunction")
+    return tuple(create(program, None) for program in dict.fromkeys(programs) if program)
 
 
 def bind_positions(

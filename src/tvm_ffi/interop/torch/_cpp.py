@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from ..._binding.call import Function
 from ...signature import Parameter, TensorType
+from ...signature._check_program import check_program
 from ._operators import NAMESPACE, Operator, UntraceableError, traced_operator
 from ._schema import may_write, schema_text, schema_type
 
@@ -77,11 +78,24 @@ def _body(operator: Operator) -> str:
         f"static void Run_{operator.short_name}(uint64_t* stack, uint64_t, uint64_t) {{",
         f"  Arguments call({len(signature.parameters)});",
     ]
+    program = None if signature.unchecked else check_program(signature)
+    if program is not None:
+        lines.insert(1, f"static const char kProgram_{operator.short_name}[] ={_literal(program)};")
     lines += [
         f"  call.{_add_method(operator, parameter)}(stack[{index}]);"
         for index, parameter in enumerate(signature.parameters)
     ]
+    if program is not None:
+        name = f"kProgram_{operator.short_name}"
+        lines.append(f"  static void* const check = CheckFunction({name}, sizeof({name}) - 1);")
+        lines.append("  call.CheckWith(check);")
     return "\n".join([*lines, f"  call.Run({symbol});", "}", ""])
+
+
+def _literal(data: bytes) -> str:
+    """Return bytes as a C++ string literal on several lines."""
+    pieces = (data[start : start + 24] for start in range(0, len(data), 24))
+    return "".join('\n    "' + "".join(f"\\{byte:03o}" for byte in piece) + '"' for piece in pieces)
 
 
 _ADD_METHODS = {"Tensor": "AddTensor", "SymInt": "AddInt", "float": "AddFloat", "bool": "AddBool"}
@@ -188,6 +202,32 @@ DLDataType TypeOf(void* tensor) {
   throw std::runtime_error("C++ operators do not support the dtype of a tensor");
 }
 
+[[noreturn]] void Raise() {
+  TVMFFIObjectHandle error = nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == nullptr) throw std::runtime_error("the function failed but set no error");
+  const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
+  const std::string text = std::string(cell->kind.data, cell->kind.size) + ": " +
+                           std::string(cell->message.data, cell->message.size);
+  TVMFFIObjectDecRef(error);
+  throw std::runtime_error(text);
+}
+
+// Returns a function that raises an error unless its arguments satisfy a signature.
+[[maybe_unused]] void* CheckFunction(const char* program, size_t size) {
+  const TVMFFIByteArray name = {"pytvmffi.CheckFunction", 22};
+  TVMFFIByteArray bytes = {program, size};
+  TVMFFIObjectHandle create = nullptr;
+  TVMFFIAny args[2] = {}, result = {};
+  args[0].type_index = kTVMFFIByteArrayPtr;
+  args[0].v_ptr = &bytes;
+  if (TVMFFIFunctionGetGlobal(&name, &create) != 0 || create == nullptr) Raise();
+  const int code = TVMFFIFunctionCall(create, args, 2, &result);
+  TVMFFIObjectDecRef(create);
+  if (code != 0) Raise();
+  return result.v_obj;
+}
+
 // The arguments of one call: numbers, and views of tensors that this object owns.
 class Arguments {
  public:
@@ -229,6 +269,12 @@ class Arguments {
     const uint64_t inner = *cell;
     torch_delete_stable_ivalue(cell);
     (this->*add)(inner);
+  }
+
+  void CheckWith(void* check) {
+    TVMFFIAny result = {};
+    const int32_t count = static_cast<int32_t>(args_.size());
+    if (TVMFFIFunctionCall(check, args_.data(), count, &result) != 0) Raise();
   }
 
   void Run(int (*function)(void*, const TVMFFIAny*, int32_t, TVMFFIAny*)) {
@@ -330,17 +376,6 @@ class Arguments {
       if (tensor.device.device_type == kDLCUDA) return &tensor.device;
     }
     return nullptr;
-  }
-
-  [[noreturn]] static void Raise() {
-    TVMFFIObjectHandle error = nullptr;
-    TVMFFIErrorMoveFromRaised(&error);
-    if (error == nullptr) throw std::runtime_error("the function failed but set no error");
-    const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
-    const std::string text = std::string(cell->kind.data, cell->kind.size) + ": " +
-                             std::string(cell->message.data, cell->message.size);
-    TVMFFIObjectDecRef(error);
-    throw std::runtime_error(text);
   }
 
   std::vector<TVMFFIAny> args_;

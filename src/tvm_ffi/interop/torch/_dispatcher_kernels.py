@@ -9,7 +9,7 @@ the declared one, and that each result is new memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any, Callable
 
@@ -27,9 +27,16 @@ from ._schema import may_write
 __all__ = ["kernel_of", "register_version_kernel"]
 
 
-def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
-    """Return the dispatcher kernel of a function, which takes the arguments of its operator."""
+def kernel_of(
+    function: Function, signature: Signature, checks: Sequence[Function] = ()
+) -> Callable[..., Any]:
+    """Return the dispatcher kernel of a function, which takes the arguments of its operator.
+
+    The kernel calls the check functions in `checks` after it has made the compact copies.
+    """
     kernel = _unpacking_kernel(function, signature)
+    if checks:
+        kernel = _checking_kernel(kernel, signature, checks)
     places = list(_compact_places(signature))
     if not places:
         return kernel
@@ -47,6 +54,18 @@ def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
         return result
 
     return compacting
+
+
+def _checking_kernel(
+    kernel: Callable[..., Any], signature: Signature, checks: Sequence[Function]
+) -> Callable[..., Any]:
+    def checking(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind_positions(signature, args, kwargs).values()
+        for check in checks:
+            check(*arguments)
+        return kernel(*args, **kwargs)
+
+    return checking
 
 
 def _compact_places(signature: Signature) -> Iterator[tuple[int | str, Parameter]]:

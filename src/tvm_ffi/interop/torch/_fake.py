@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import torch
 
-from ...signature import Expression, Signature, TensorType
+from ...signature import Expression, Result, Signature, TensorType
 from ...signature._checks import Check, checks
 from ...signature._expression import Extent, apply, names_in
 from ...signature._outputs import extents_in_gap
@@ -46,7 +46,7 @@ def fake_kernel_of(signature: Signature) -> Callable[..., Any]:
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         call = _FakeCall(signature, bind_positions(signature, args, kwargs))
-        results = tuple(call.new(result.type) for result in signature.results)
+        results = tuple(map(call.new, signature.results))
         return results[0] if len(results) == 1 else results or None
 
     return fake
@@ -81,10 +81,20 @@ class _FakeCall:
 
     def _run(self, check: Check, run: Callable[[Check, Any], None]) -> None:
         value = self._arguments.get(check.parameter.name)
-        if isinstance(value, torch.Tensor) or (check.kind == "integer" and value is not None):
+        if (
+            check.kind == "type"
+            or isinstance(value, torch.Tensor)
+            or (check.kind == "integer" and value is not None)
+        ):
             run(check, value)
 
     # ---- checks of arguments ---------------------------------------------------------------------
+
+    def _type(self, check: Check, value: Any) -> None:
+        type_ = check.parameter.type
+        # torch passes None for an undefined tensor; its schema excludes all other types.
+        if value is None and isinstance(type_, TensorType) and not type_.is_optional:
+            self._fail(check, "type", got="None")
 
     def _integer(self, check: Check, value: Any) -> None:
         self._bind(check, str(check.extent), value, 0)
@@ -171,18 +181,25 @@ class _FakeCall:
                 return extents_in_gap(type_, value.shape)
         raise KeyError(ellipsis)
 
-    def new(self, type_: Any) -> torch.Tensor:
-        """Return a fake tensor of a result type, after the arguments have bound its extents."""
+    def new(self, result: Result) -> torch.Tensor:
+        """Return a fake tensor of a result, after the arguments have bound its extents."""
+        type_ = result.type
         assert isinstance(type_, TensorType)
         assert isinstance(type_.dtype, str)
         dtype = self._dtypes.get(type_.dtype) or getattr(torch, type_.dtype)
         shape: list[Any] = []
         for extent in type_.shape or ():
             shape += self._extents_of(extent) if extent == type_.ellipsis else [self._value(extent)]
+        return torch.empty(shape, dtype=dtype, device=self._device_of(result, type_))
+
+    def _device_of(self, result: Result, type_: TensorType) -> torch.device:
+        argument = self._arguments.get(result.name or "")
+        if isinstance(argument, torch.Tensor):  # The result is a copy of this argument.
+            return argument.device
         device = self._first_device()
         if device.type != "meta" and type_.device is not None:
-            device = torch.device(type_.device)
-        return torch.empty(shape, dtype=dtype, device=device)
+            return torch.device(type_.device)
+        return device
 
     def _first_device(self) -> torch.device:
         for value in self._arguments.values():

@@ -64,14 +64,22 @@ class FunctionLocator:
         Empty for a global function, which other processes find by its name.
         """
         if self.library:
-            return content_of_file(self.library)
+            return None if self.is_file_replaced else content_of_file(self.library)
         return "" if self.is_global else None
+
+    @property
+    def is_file_replaced(self) -> bool:
+        """True if the library's file was replaced or removed after the process had loaded it."""
+        is_library = isinstance(self.source, Module) and self.source.kind == "library"
+        return is_library and Path(self.library).is_absolute() and not _is_mapped(self.library)
 
     def __str__(self) -> str:
         if not self.library:
             return f"{'global' if self.is_global else 'Python'} function '{self.name}'"
         content = self.content
         digest = f" (sha256 {content[:16]})" if content else ""
+        if self.is_file_replaced:
+            digest = ", whose file was replaced or removed after this process had loaded it"
         return f"function '{self.name}' of {self.library}{digest}"
 
     def signature(self) -> Signature | None:
@@ -121,6 +129,20 @@ def _digest(path: Path, *_: int) -> str:
         while piece := file.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def _is_mapped(path: str) -> bool:
+    """Return True if a file is the one that the process has mapped under this path.
+
+    The kernel marks the path of a mapped file that was removed or replaced.
+    """
+    try:
+        lines = Path("/proc/self/maps").read_bytes().splitlines()
+    except OSError:  # The system does not tell.
+        return True
+    mapped = {fields[5] for line in lines if len(fields := line.split(None, 5)) == 6}
+    name = os.fsencode(Path(path).resolve())
+    return name in mapped and name + b" (deleted)" not in mapped
 
 
 def _address(function: Function) -> int:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dispatcher kernels in C++: an operator calls the function without Python and without the GIL.
 
-The extension module `_native` registers them through torch's stable C interface.  A kernel checks
-the arguments, allocates results and calls the function.  For all other arguments it calls the
-Python kernel: those that violate the signature, need a copy, or are no dense tensors in CPU or CUDA
-memory.  Operators have Python kernels only if their signature needs more than `plan_of` supports,
-if their function is not in a library, or if torch's version is not the one that `_native` knows.
+The extension module `_native` registers them through torch's stable C interface.  A kernel packs
+the arguments, allocates results, calls the check functions and then the function.  For all other
+arguments it calls the Python kernel: those that violate the signature, need a copy, or are no dense
+tensors in CPU or CUDA memory.  Operators have Python kernels only if their signature needs more
+than `plan_of` supports, if their function is not in a library or needs the GIL, or if torch's
+version is not the one that `_native` knows.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from typing import Any, Callable, NamedTuple
 
 import torch
 
-from ..._binding import object as binding
-from ..._binding.call import Function
-from ..._schema.dtypes import integer_range
+from ..._binding import call as call_binding
+from ..._binding import object as object_binding
+from ..._binding.call import Function, declared_signature
 from ...core import DataType
-from ...signature import Parameter, ScalarType, Signature, TensorType
+from ...signature import Parameter, Signature, TensorType
 from ...signature._expression import Expression
 from ...signature._types import ANY_EXTENT, is_ellipsis
+from ._arguments import check_functions
 from ._schema import may_write, schema_type
 
 __all__ = ["Plan", "add_kernels", "by_position", "plan_of"]
@@ -33,7 +35,6 @@ __all__ = ["Plan", "add_kernels", "by_position", "plan_of"]
 _VERSION = "2.13."  # torch's stable C interface does not cover the exception class of Python errors
 _KINDS = {"Tensor": 0, "SymInt": 1, "float": 2, "bool": 3}
 _CONSTANT, _NAME, _ANY = range(3)
-_INT64 = (-(1 << 63), (1 << 63) - 1)
 _ALL_FREE = (1 << 31) - 1  # more dimensions than a tensor has
 _MAX_PARAMETERS, _MAX_NAMES, _MAX_NDIM = 24, 32, 16
 _PLAIN_KEYS = (
@@ -58,22 +59,28 @@ class Plan(NamedTuple):
     arguments: tuple[Any, ...]
     has_symbols: bool
     """True if an argument is an integer, which is a symbol while torch traces."""
+    checks: tuple[Function, ...]
+    """Check functions, which the kernel calls before the function."""
 
 
 # ---- plans ---------------------------------------------------------------------------------------
 
 
-def plan_of(signature: Signature, op_signature: Signature) -> Plan | None:
+def plan_of(function: Function, signature: Signature, op_signature: Signature) -> Plan | None:
     """Return the plan of an operator; None if the operator needs a Python kernel.
 
     Parameters
     ----------
+    function : Function
+        The function.
     signature : Signature
-        Signature of the function.
+        Signature of the function; may differ from the one that the function declares.
     op_signature : Signature
         Signature of the operator; different from `signature` if the operator is functional.
     """
     if _native() is None or signature.results or len(signature.parameters) > _MAX_PARAMETERS:
+        return None
+    if not function.release_gil:  # The binding holds the GIL during calls.
         return None
     positions = {parameter.name: i for i, parameter in enumerate(op_signature.parameters)}
     written = {result.name for result in op_signature.results}
@@ -91,7 +98,8 @@ def plan_of(signature: Signature, op_signature: Signature) -> Plan | None:
     except _UnsupportedError:
         return None
     has_symbols = any(argument[0] == _KINDS["SymInt"] for argument in arguments)
-    return Plan(parameters, arguments, has_symbols)
+    checks = check_functions(signature, declared_signature(function))
+    return Plan(parameters, arguments, has_symbols, checks)
 
 
 class _UnsupportedError(Exception):
@@ -107,20 +115,16 @@ class _PlanBuilder:
     def parameter(self, parameter: Parameter, position: int, is_result: bool) -> tuple[Any, ...]:
         """Return the plan of a parameter."""
         kind, is_optional = _kind_of(parameter)
-        type_, name, (least, most) = parameter.type, -1, _INT64
+        type_ = parameter.type
         if isinstance(type_, TensorType):
             dtype_name = -1 if type_.variable is None else self._index(type_.variable, True)
             free = _ALL_FREE if type_.compact_from is None else type_.compact_from
             return (
-                *(kind, position, is_optional, free, is_result, name, least, most),
+                *(kind, position, is_optional, free, is_result, -1),
                 *(_device_type(type_), dtype_name, self._dtypes(type_), self._shape(type_)),
             )
-        if kind == _KINDS["SymInt"]:
-            name = self._index(parameter.name, False)
-            if isinstance(type_, ScalarType):
-                least, most = integer_range(type_.dtype) or _INT64
-                most = min(most, _INT64[1])
-        return kind, position, is_optional, _ALL_FREE, False, name, least, most, -1, -1, (), None
+        name = self._index(parameter.name, False) if kind == _KINDS["SymInt"] else -1
+        return kind, position, is_optional, _ALL_FREE, False, name, -1, -1, (), None
 
     def _index(self, name: str, is_dtype: bool) -> int:
         names = self._dtype_names if is_dtype else self._names
@@ -227,7 +231,9 @@ def add_kernels(
         short_name,
         tuple(keys),
         autograd_key,
+        function,
         function.__chandle__(),
+        tuple(check.__chandle__() for check in plan.checks),
         torch.Tensor.__dlpack_c_exchange_api__,
         plan.parameters,
         plan.arguments,
@@ -267,7 +273,8 @@ def _native() -> Any:
             _key_set_offset(),
             _key_set(_PLAIN_KEYS).raw_repr(),
             tuple(int(getattr(torch._C.DispatchKey, key)) for key in _TRANSFORM_KEYS),
-            vars(binding)["__pyx_capi__"]["raise_from_native"],
+            vars(object_binding)["__pyx_capi__"]["raise_from_native"],
+            vars(call_binding)["__pyx_capi__"]["releases_gil_of"],
         )
     except (ImportError, AttributeError, LookupError, ValueError):
         return None

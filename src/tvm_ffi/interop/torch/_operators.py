@@ -213,7 +213,8 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
             return known
     name = _unused(name)
     operator = _adopt(name, schema, function, signature, locator) or define(
-        name, schema, function, signature, locator, plan=plan_of(signature, signature)
+        *(name, schema, function, signature, locator),
+        plan=plan_of(function, signature, signature),
     )
     # Skip autograd: as in eager calls, the results of the operator have no gradient function.
     operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
@@ -355,6 +356,11 @@ def describe(operator: Operator) -> dict[str, Any]:
     """Return the JSON object of an operator, from which `restore` creates the operator again."""
     locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
     content = operator.content
+    if locator is not None and content is None and locator.is_file_replaced:
+        raise TypeError(
+            f"cannot save {operator.name}, which calls {locator}; restart the process, so that it "
+            "loads the file that other processes find"
+        )
     if locator is None or (content is None and not is_registered):
         raise TypeError(
             f"cannot save {operator.name}, whose function exists only in this process; use a "
@@ -466,7 +472,7 @@ def _restore_operator(name: str, function: Function, signature: Signature) -> No
             f"expected the function that {name} stands for, got {locator or 'another function'} "
             f"with the signature `{signature}` and the digest {digest}; export the program again"
         )
-    plan = plan_of(signature, signature)
+    plan = plan_of(function, signature, signature)
     operator = define(name, schema_text(signature), function, signature, locator, plan=plan)
     if locator is not None:
         with _lock:

@@ -11,9 +11,9 @@ from typing import Any, Callable
 
 import torch
 
-from ..._binding.call import Function
+from ..._binding.call import Function, declared_signature
 from ...signature import Parameter, Result, Signature, TensorType
-from ._arguments import bind_positions, pass_by_position
+from ._arguments import bind_positions, check_functions, pass_by_position
 from ._dispatcher_kernels import kernel_of, register_version_kernel
 from ._fake import checked_fake_kernel, fake_kernel_of, run_checks, unknown_result_reason
 from ._locator import locate
@@ -105,7 +105,8 @@ def register(
     _check_rules(fake=fake, backward=backward, setup_context=setup_context, jvp=jvp, vmap=vmap)
     _check_devices("devices", devices)
     _check_autocast(autocast or {})
-    function_signature = _signature_of(function, signature)
+    # Unlike the function, the operator checks its arguments even if the signature is `unchecked`.
+    function_signature = replace(_signature_of(function, signature), unchecked=False)
     op_signature = _functional_signature(function_signature) if functional else function_signature
     _check_derivative(name, op_signature, backward or jvp)
     fake_kernel = (
@@ -126,7 +127,7 @@ def register(
         devices=tuple(devices),
         has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
         # The user's fake kernel allocates the results of a functional operator.
-        plan=None if functional and fake else plan_of(function_signature, op_signature),
+        plan=None if functional and fake else plan_of(function, function_signature, op_signature),
     )
     rules = Rules(backward or _no_derivative(name), setup_context, jvp, vmap)
     try:
@@ -212,13 +213,18 @@ def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
 
 def _checked_kernel(function: Function, signature: Signature) -> Callable[..., Any]:
     """Return a kernel that checks arguments, since `signature` may not be the function's own."""
-    call = kernel_of(function, signature)
+    call = kernel_of(function, signature, _missing_checks(function, signature))
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         run_checks(signature, bind_positions(signature, args, kwargs))
         return call(*args, **kwargs)
 
     return kernel
+
+
+def _missing_checks(function: Function, signature: Signature) -> tuple[Function, ...]:
+    """Return check functions for a signature; none if each call of the function checks it."""
+    return () if declared_signature(function) == signature else check_functions(signature)
 
 
 # ---- functional operators ------------------------------------------------------------------------
@@ -258,7 +264,7 @@ def _functional_kernel(
     """Return a kernel that allocates the written tensors with `fake`, then calls the function."""
     written = [parameter for parameter in signature.parameters if _is_written(parameter)]
     op_signature = _functional_signature(signature)
-    call = kernel_of(function, signature)
+    call = kernel_of(function, signature, _missing_checks(function, signature))
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         allocated = fake(*args, **kwargs)
