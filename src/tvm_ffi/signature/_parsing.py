@@ -342,7 +342,7 @@ class _SignatureParser:
         kind = self._name("a device")
         if not self._tokens.accept(":"):
             return kind
-        if not self._tokens.token.isdecimal():
+        if not (self._tokens.token.isascii() and self._tokens.token.isdecimal()):
             raise self._tokens.error("a device id")
         return f"{kind}:{self._tokens.advance()}"
 

@@ -34,7 +34,7 @@ ANY_EXTENT = "_"  # in a shape: one dimension of any extent
 _LARGEST_ALIGNMENT = 4096  # in bytes: a memory page; no hardware needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _LAYOUT = re.compile(r"strided|compact(?: from (-?[1-9]\d{0,8}))?")
-_DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
+_DEVICE = re.compile(r"[a-z]\w*(?::[0-9]{1,9})?")
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,9 @@ class TensorType:
             raise TypeError(f"device must be a str, got {type(self.device).__name__}")
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
             raise ValueError(f"device must be like 'cuda' or 'cuda:1', got {self.device!r}")
+        kind, colon, number = (self.device or "").partition(":")
+        if colon:  # "cpu:00" is the same device as "cpu:0"
+            object.__setattr__(self, "device", f"{kind}:{int(number)}")
         if isinstance(self.shape, str):
             raise TypeError(f"a shape must be a tuple of extents, got the str {self.shape!r}")
         if self.shape is not None:

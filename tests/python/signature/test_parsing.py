@@ -258,6 +258,7 @@ def test_text_and_json_round_trip(signature):
         ("f(x: Tensor[n] compact from -2)", "'compact from -2' needs .* has 1 dimension$"),
         ("f(x: Tensor[] compact from -1)", "'compact from -1' needs .* has 0 dimensions"),
         ("f(x: Tensor on 'cuda')", "expected a device"),
+        ("f(x: Tensor on cpu:\u0660)", "expected a device id"),
         ("f(x: Tensor align)", r"character 17 .*: expected a number of bytes, got '\)'"),
         ("f(x: Tensor align n)", "character 18 .*: expected a number of bytes, got 'n'"),
         (
@@ -384,3 +385,9 @@ def test_signatures_are_immutable_and_comparable():
     assert len({one, other, Signature.parse("f(x: int)")}) == 2
     with pytest.raises(AttributeError):
         one.name = "g"
+
+
+def test_device_ids_have_one_form():
+    signature = Signature.parse("f(x: Tensor on cpu:00, y: Tensor on cuda:010)")
+    assert str(signature) == "f(x: Tensor on cpu:0, y: Tensor on cuda:10)"
+    assert signature == Signature.parse("f(x: Tensor on cpu:0, y: Tensor on cuda:10)")
