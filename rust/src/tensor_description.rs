@@ -348,8 +348,7 @@ impl<'a> TensorDescription<'a> {
         }
         let have_elements = |tensor: &Self| !tensor.tensor.data.is_null() && !tensor.is_empty();
         // The data pointers of other devices may be handles, so only equal ones are comparable.
-        let are_comparable =
-            self.tensor.data == other.tensor.data || self.has_direct_address();
+        let are_comparable = self.tensor.data == other.tensor.data || self.has_direct_address();
         are_comparable
             && self.device() == other.device()
             && have_elements(self)
