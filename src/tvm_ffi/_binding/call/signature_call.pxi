@@ -22,8 +22,8 @@ from libc.stdlib cimport calloc, free
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport (
     PyBool_Type, PyDict_Check, PyDict_GetItem, PyErr_Clear, PyErr_NoMemory, PyErr_Occurred,
-    PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Check, PyOS_FSPath,
-    PyObject_CallOneArg, PyObject_HasAttrString, PySequence_Fast_ITEMS, PyTuple_Check,
+    PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Check,
+    PyOS_FSPath, PyObject_CallOneArg, PyObject_HasAttrString, PySequence_Fast_ITEMS, PyTuple_Check,
     PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyUnicode_Compare, PyUnicode_Type, Py_TYPE,
 )
 from tvm_ffi._binding.interpreter cimport (

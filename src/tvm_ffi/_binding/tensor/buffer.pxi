@@ -31,7 +31,7 @@ cdef str _NATIVE_ORDERS = "@=<" if sys.byteorder == "little" else "@=>!"
 
 
 cdef int _describe_elements(const Py_buffer* buffer, abi.DLDataType* dtype) except -1:
-    """Store the dtype of the elements of a buffer.  Fails: TypeError if DLPack has no such dtype."""
+    """Store the dtype of the elements of a buffer.  Fails: TypeError if DLPack lacks the dtype."""
     cdef str text = "B" if buffer.format == NULL else buffer.format.decode("utf-8", "replace")
     cdef str element = text
     if text[:1] in _NATIVE_ORDERS or (text[:1] in "<>!" and buffer.itemsize == 1):
