@@ -148,6 +148,8 @@ test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverag
 QUICK_PROGRAMS := runtime cpp_values cpp_container cpp_reflection cpp_module
 QUICK_TESTS := tests/lint $(wildcard $(addprefix tests/python/binding/,call containers convert tensor values)) \
 	tests/python/binding/object/test_errors.py tests/python/signature tests/python/types
+# Tests in these folders that start several processes with torch.
+QUICK_TESTS += --ignore-glob 'tests/python/binding/tensor/test_*_results.py'
 
 quick: $(STAMPS)/package $(STAMPS)/test
 	$(if $(wildcard $(BUILD)/test/build.ninja),cmake --build $(BUILD)/test --target $(QUICK_PROGRAMS))
