@@ -460,7 +460,7 @@ TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, const ch
   text.Print("\",\"signature\":\"");
   PutEscapedJSON(signature, &text);
   text.Print("\"");
-  text.Print(members);
+  text.Print("%s", members);
   text.Print("}");
   return ReturnText(text.view(), out);
 }
