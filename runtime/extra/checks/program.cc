@@ -205,8 +205,12 @@ void CheckReader::ReadNumber(ArgumentCheck* check) {
   check->value_register = RegisterOrNone();
   check->form = static_cast<NumberForm>(reader_.Index(3, "form of a number"));
   check->least = reader_.Word("smallest number");
+  size_t position = reader_.position();
   check->most = reader_.Word("largest number");
-  check->range_failure = Message();
+  check->range_failure = MessageOrNone();
+  bool has_range = check->least != INT64_MIN || check->most != INT64_MAX;
+  if (has_range && check->range_failure == kNone)
+    reader_.Fail(position, "a range without a message");
   ReadName(check);
 }
 

@@ -27,13 +27,12 @@
 //                    bit i - 32 for 64 <= i < 96
 //     register       (kinds 1 to 3) optional register that receives the 64 bits of the value
 //     number         (kind 2) form of the value in the register: 0 integer, 1 truth value,
-//                    2 double; smallest and largest integer; message index for the range
+//                    2 double; smallest and largest integer; optional message index for the range
 //     range          (kind 3) message index for negative integers
 //     name           (kinds 2 and 3) the extent name that an integer must equal, as in `extents`;
 //                    1 if also the default of a missing argument must equal it
-//     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  There
-//     is
-//                    no check of this kind without message index; the same is true below
+//     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  A row
+//                    without the index has no such check; this is also true of the fields below
 //     dtypes         optional dtype set; optional register that is 1 + the index of the dtype in
 //                    the set, or 0 before the first tensor; message indices for the set, the
 //                    register
@@ -113,8 +112,8 @@ enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
 
-// The dimensions that an ellipsis in a shape stands for: all dimensions from `first` on, except
-// that the tensor has `num_others` dimensions before and after them.
+// The dimensions of a tensor that an ellipsis in a shape matches: all dimensions from `first` on,
+// except that the tensor has `num_others` dimensions before and after them.
 struct Gap {
   int64_t first, num_others;
 };

@@ -172,7 +172,7 @@ void CheckRun::CheckUnsigned(const ArgumentCheck& check, const TVMFFIAny& arg) {
   }
   if (check.value_register == kNone) return;
   registers_[check.value_register] = number;
-  // A value of 2^63 and more is no extent.
+  // An extent is less than 2^63.
   if (check.has_name && number >= 0) CheckExtent(check.name, number, 0);
 }
 

@@ -115,7 +115,7 @@ pub fn check(signature: &Signature, arguments: &[AnyView<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Compare the extents that an ellipsis such as `*s` stands for with those of the first tensor with
+/// Compare the extents that match an ellipsis such as `*s` with the extents in the first tensor with
 /// the same ellipsis.
 fn check_gap(
     signature: &Signature,

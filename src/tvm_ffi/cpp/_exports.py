@@ -21,14 +21,17 @@ Functions = Union["Mapping[str, str | Signature]", Sequence[str], str, None]
 
 
 class Export(NamedTuple):
-    """The documentation and signature of an exported function; each is empty if there is none.
-
-    `checked` is the signature if the exported function checks its arguments, else None.
-    """
+    """The documentation of an exported function, or "", and its signature, or None."""
 
     doc: str = ""
-    signature: str = ""
-    checked: Signature | None = None
+    signature: Signature | None = None
+
+    @property
+    def is_checked(self) -> bool:
+        """True if the exported function checks its arguments against the signature."""
+        if self.signature is None or self.signature.unchecked:
+            return False
+        return all(parameter.kind != "variadic" for parameter in self.signature.parameters)
 
 
 def exports_of(functions: Functions, unchecked: bool = False) -> dict[str, Export]:
@@ -75,13 +78,7 @@ def _export(name: str, value: str | Signature, unchecked: bool) -> Export:
         from dataclasses import replace  # loads `inspect`, which most builds do not need
 
         signature = replace(signature, unchecked=True)
-    return Export(signature.doc or "", str(signature), _checked(signature))
-
-
-def _checked(signature: Signature) -> Signature | None:
-    """Return the signature if the exported function can check its arguments against it."""
-    is_variadic = any(parameter.kind == "variadic" for parameter in signature.parameters)
-    return None if signature.unchecked or is_variadic else signature
+    return Export(signature.doc or "", signature)
 
 
 def _signature_in(name: str, text: str) -> Signature | None:

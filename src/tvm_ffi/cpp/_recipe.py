@@ -114,7 +114,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
         files=request.files,
         sources=tuple(sources),
         exports=tuple(
-            f"{name}: {' '.join(filter(None, export[:2]))}"
+            f"{name}: {' '.join(str(part) for part in export if part)}"
             for name, export in request.functions.items()
         ),
         steps=(*compile_steps, *link_steps),

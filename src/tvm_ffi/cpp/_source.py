@@ -93,13 +93,13 @@ def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> s
 
 def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return the lines before and after the user's C++ or CUDA text."""
-    tail = _MARK_CHECKED if any(export.checked for export in functions.values()) else ""
+    tail = _MARK_CHECKED if any(export.is_checked for export in functions.values()) else ""
     for function, export in functions.items():
-        if export.signature:
-            text = _c_literal(export.signature)
+        if export.signature is not None:
+            text = _c_literal(str(export.signature))
             macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
             line = f"{macro}({function}, {function}, {text});\n"
-            tail += _renamed(function) + line + _exported(function) if export.checked else line
+            tail += _renamed(function) + line + _exported(function) if export.is_checked else line
         else:
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function});\n"
         if export.doc:
@@ -125,7 +125,11 @@ def _exported(function: str) -> str:
 
 def _checks(functions: Mapping[str, Export]) -> str:
     """Return the exported functions that check their arguments, then call the renamed functions."""
-    checked = {name: export.checked for name, export in functions.items() if export.checked}
+    checked = {
+        name: export.signature
+        for name, export in functions.items()
+        if export.signature is not None and export.is_checked
+    }
     if not checked:
         return ""
     from ..codegen.c import _checked_exports  # lazy import, because most builds have no signature
@@ -145,16 +149,16 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     defined.
     """
     head, tail = _includes(_C_HEADERS), ""
-    if any(export.checked for export in functions.values()):
+    if any(export.is_checked for export in functions.values()):
         tail += _MARK_CHECKED
     if any(export.doc or export.signature for export in functions.values()):
         tail += _includes([_C_SIGNATURE_HEADER])
     for function, export in functions.items():
-        head += _renamed(function) if export.checked else ""
-        tail += _exported(function) if export.checked else ""
+        head += _renamed(function) if export.is_checked else ""
+        tail += _exported(function) if export.is_checked else ""
         head += f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{function}{_C_PARAMETERS};\n"
-        if export.signature:
-            text = _c_literal(export.signature)
+        if export.signature is not None:
+            text = _c_literal(str(export.signature))
             tail += f"TVM_FFI_DLL_EXPORT_SIGNATURE({function}, {text})\n"
         if export.doc:
             tail += f"TVM_FFI_DLL_EXPORT_DOC({function}, {_c_literal(export.doc)})\n"

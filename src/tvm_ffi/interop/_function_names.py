@@ -10,11 +10,9 @@ process compiled never finds an unrelated function.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import secrets
 import threading
-from pathlib import Path
 from typing import Any, Callable, Union
 
 from .._binding.call import declared_signature
@@ -22,6 +20,7 @@ from ..core import Function
 from ..module import Module, load_module
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
+from ._file_digest import file_digest
 
 __all__ = ["LIBRARY_PREFIX", "PRIVATE_PREFIX", "Target", "display_name", "name_of", "signature_of"]
 
@@ -102,16 +101,7 @@ def _digest_of(module: Module) -> str | None:
     _, (load, path, changed_imports) = module.__reduce__()
     if load is not load_module or changed_imports is not None:
         return None
-    status = Path(path).stat()
-    return _cached_digest(path, status.st_size, status.st_mtime_ns)
-
-
-def _digest_of_file(path: str, size: int, mtime_ns: int) -> str:
-    """Return a digest of a file; size and time distinguish versions of the file in the cache."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:_DIGITS]
-
-
-_cached_digest = functools.lru_cache(maxsize=64)(_digest_of_file)
+    return file_digest(path)[:_DIGITS]
 
 
 def display_name(function: Target) -> str:

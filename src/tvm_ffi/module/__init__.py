@@ -451,8 +451,8 @@ def find_again(
         if known is not None and _imports_unchanged(known):
             return known
         return load(argument)
-    # Load a new module, because its imports will differ from those of the module that is already
-    # loaded.
+    # Load a new module, because its imports will differ from the imports of the module that is
+    # already loaded.
     is_file = load is load_module
     module = (
         _load_file(argument, argument, True, _status_of(argument)) if is_file else load(argument)

@@ -83,7 +83,7 @@ def _is_default(parameter: Parameter, default: Any) -> bool:
 
 
 def _check_further(parameter: Parameter, found: inspect.Signature, shown: str) -> None:
-    """Check a declared parameter that is no fixed positional parameter of the callable."""
+    """Check a declared parameter for which the callable has no positional parameter."""
     own = found.parameters.get(parameter.name)
     kinds = {each.kind for each in found.parameters.values()}
     has_rest = inspect.Parameter.VAR_POSITIONAL in kinds

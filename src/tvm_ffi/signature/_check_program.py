@@ -8,6 +8,7 @@ order and their messages come from `_checks`.
 from __future__ import annotations
 
 import struct
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from .._binding.values import Device
@@ -18,7 +19,6 @@ from ._checks import (
     Failure,
     accepted_type_names,
     checks,
-    literal_template,
     missing_arguments,
     too_many_arguments,
 )
@@ -185,16 +185,18 @@ class CheckWriter:
 
     def _used_names(self, keeps_values: bool) -> set[str]:
         """Return the extent names whose values more than one check, or further code, uses."""
-        found = [n for check in self._checks for n in names_in(check.extent)]
-        return {name for name in found if keeps_values or found.count(name) > 1}
+        counts = Counter(name for check in self._checks for name in names_in(check.extent))
+        return {name for name, count in counts.items() if keeps_values or count > 1}
 
     def write_checks(self) -> None:
         """Write the rows of the arguments, and emit the checks of several arguments."""
         for variable in self._signature.dtype_variables:
             self.variables[variable] = self.out.register()
+        by_position: dict[int, list[Check]] = defaultdict(list)
+        for check in self._checks:
+            by_position[check.position].append(check)
         for position, parameter in enumerate(self._signature.parameters):
-            own = [check for check in self._checks if check.position == position]
-            self._rows.append(self._argument(parameter, own))
+            self._rows.append(self._argument(parameter, by_position[position]))
         for check in self._checks:
             if check.kind == "extent" and isinstance(check.extent, Expression):
                 self._calculated(check, check.extent)
@@ -248,8 +250,7 @@ class CheckWriter:
         accepted: tuple[str, ...],
     ) -> bytes:
         register = self._declare(parameter, accepted)
-        no_range = Failure("ValueError", literal_template("the number is out of range"))
-        out_of_range = by_kind["range"].failures["range"] if "range" in by_kind else no_range
+        out_of_range = by_kind["range"].failures["range"] if "range" in by_kind else None
         types = words(signed(_type_bits(name for name in accepted if name != "None")))
         name = self._name(parameter, by_kind.get("integer"))
         if kind == _TYPES:

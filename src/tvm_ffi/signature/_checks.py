@@ -36,6 +36,7 @@ from ._types import ANY_EXTENT, ScalarType, TensorType, Type, ValueType, is_elli
 
 __all__ = [
     "BIG_INT",
+    "DIRECT_ADDRESS_DEVICES",
     "Check",
     "Failure",
     "accepted_type_names",
@@ -47,6 +48,8 @@ __all__ = [
 ]
 
 BIG_INT = "int of more than 64 bits"
+# Device types whose data pointers are addresses; other devices may have handles.
+DIRECT_ADDRESS_DEVICES = ("cpu", "cuda", "cuda_host", "rocm", "rocm_host", "cuda_managed")
 _MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
 # The names of accepted native types, by the name of a value type that has no type arguments.
 _ACCEPTED = {

@@ -10,6 +10,7 @@ from . import _values as values
 from ._binding_errors import binding_problem
 from ._checks import (
     BIG_INT,
+    DIRECT_ADDRESS_DEVICES,
     Check,
     Failure,
     accepted_type_names,
@@ -23,8 +24,6 @@ from ._types import ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]
 
-# Device types whose data pointers are addresses.
-_DIRECT_ADDRESS_DEVICES = ("cpu", "cuda", "cuda_host", "rocm", "rocm_host", "cuda_managed")
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError, "BufferError": BufferError}
 
 
@@ -253,7 +252,7 @@ def _overlap(a: Any, b: Any) -> bool:
         return False
     # The data pointers of other devices may be handles, so only equal ones are comparable.
     handles = a.data_ptr() - a.byte_offset, b.data_ptr() - b.byte_offset
-    if handles[0] != handles[1] and a.device.type not in _DIRECT_ADDRESS_DEVICES:
+    if handles[0] != handles[1] and a.device.type not in DIRECT_ADDRESS_DEVICES:
         return False
     lower, upper = (a, b) if a.data_ptr() < b.data_ptr() else (b, a)
     distance = upper.data_ptr() - lower.data_ptr()

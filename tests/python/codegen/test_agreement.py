@@ -121,6 +121,11 @@ def on_device(device_type, device_id, shape=(2,)):
     return Forged(shape, DEVICE_AT, ctypes.c_int32, device_type, device_id)
 
 
+def at_handle(handle, device_type=4):
+    """Return an array on an OpenCL device, whose data pointers are handles, not addresses."""
+    return Forged((64,), TENSOR_AT, ctypes.c_int64, handle, device_type)
+
+
 def with_dtype(code, bits, lanes):
     return Forged((2,), DTYPE_AT, ctypes.c_uint8, code, bits, lanes, 0)
 
@@ -414,6 +419,9 @@ TABLE = [
     ("written", (WHOLE[2:], WHOLE[:3]), "'y': the array shares memory with argument 'x', and"),
     ("written", (WHOLE[:2], WHOLE[2:]), None),
     ("written", (WHOLE[::2], WHOLE[1::2]), None),
+    ("written", (at_handle(0x5000), at_handle(0x5040)), None),
+    ("written", (at_handle(0x5000), at_handle(0x5000)), "'y': the array shares memory with"),
+    ("written", (at_handle(0x5000, 2), at_handle(0x5040, 2)), "'y': the array shares memory with"),
     ("written", (WHOLE[::2], WHOLE[::2]), "'y': the array shares memory with argument 'x', and"),
     ("written", (WHOLE[:0], WHOLE), None),
     ("written", (WHOLE, WHOLE[:0]), None),

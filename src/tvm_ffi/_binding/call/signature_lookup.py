@@ -20,13 +20,19 @@ from tvm_ffi._binding.call import (
     find_global_func,
     signature_version,
 )
-from tvm_ffi._binding.object import CObject
 from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from tvm_ffi.signature import Parameter, Signature, _types
 
-__all__ = ["binder_of_wrapper", "find_binder", "is_registered", "metadata_of", "new_binder"]
+__all__ = [
+    "binder_of_wrapper",
+    "check_function",
+    "find_binder",
+    "is_registered",
+    "metadata_of",
+    "new_binder",
+]
 
 _CONTAINERS = ("Array", "List", "Map", "Dict")
 
@@ -146,12 +152,14 @@ def new_binder(signature: Signature, *, is_checked: bool = False) -> ArgumentBin
         sum(parameter.kind == "positional-only" for parameter in by_name),
         sum(parameter.kind != "keyword-only" for parameter in by_name),
         len(by_name) != len(signature.parameters),
-        None if is_checked or signature.unchecked else _check_function(signature),
+        None if is_checked else check_function(signature),
     )
 
 
-def _check_function(signature: Signature) -> CObject | None:
+def check_function(signature: Signature) -> Function | None:
     """Return the native function that checks packed arguments; None if nothing is checked."""
+    if signature.unchecked:
+        return None
     from tvm_ffi.signature._check_program import check_program
     from tvm_ffi.signature._checks import accepted_type_names
 
@@ -160,8 +168,8 @@ def _check_function(signature: Signature) -> CObject | None:
     if program is None:
         return None
     create: Any = find_global_func("pytvmffi.CheckFunction")
-    owner: CObject = create(program, None)
-    return owner
+    function: Function = create(program, None)
+    return function
 
 
 def _packable_default(parameter: Parameter) -> Any:

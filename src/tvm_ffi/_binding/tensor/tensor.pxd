@@ -23,7 +23,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned)
 # Return a new borrowed tensor.  `dltensor` is borrowed until `end_borrowed_tensor`.
 # Fails: MemoryError.
 cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor)
-# Return the handle to export: that of the tensor, or for a borrowed tensor that of its scoped
+# Return the handle to export: the handle of the tensor, or of the scoped tensor of a borrowed
 # tensor.  The handle is borrowed until Python code runs, because Python code may empty the wrapper
 # (move the native object out of it).
 # Fails: ValueError for an empty tensor, MemoryError.

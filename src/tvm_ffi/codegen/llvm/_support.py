@@ -10,6 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..._binding.values import Device
+from ...signature._checks import DIRECT_ADDRESS_DEVICES
 from ._code import (
     ANY,
     CELL,
@@ -29,8 +31,6 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # DLPack dtype code of complex numbers
-# Device types whose data pointers are addresses: CPU, CUDA and ROCm, with their host memory.
-DIRECT_ADDRESS_DEVICES = (1, 2, 3, 10, 11, 13)
 PAIR = ir.LiteralStructType([I64, I1])  # pair of the result of a division and an overflow flag
 
 
@@ -277,7 +277,9 @@ def overlap(code: Code, a: Any, b: Any) -> None:
     # The data pointers of other devices may be handles, so only equal ones are comparable.
     differ = code.icmp_unsigned("!=", *[code.field(t, TENSOR, "data") for t in (a, b)])
     type_ = code.field(a, TENSOR, "device_type")
-    has_addresses = code.is_any(type_, list(DIRECT_ADDRESS_DEVICES))
+    has_addresses = code.is_any(
+        type_, [Device(name).dlpack_device_type() for name in DIRECT_ADDRESS_DEVICES]
+    )
     with code.if_then(code.and_(differ, code.not_(has_addresses))):
         code.ret(I1(0))
     ranks = [code.field(tensor, TENSOR, "ndim") for tensor in (a, b)]

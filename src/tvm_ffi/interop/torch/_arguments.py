@@ -13,9 +13,8 @@ from typing import Any
 import torch
 
 from ..._binding.call import Function
-from ...registry import get_global_func
+from ..._binding.call.signature_lookup import check_function
 from ...signature import Signature
-from ...signature._check_program import check_program
 
 __all__ = ["bind_positions", "check_functions", "pass_by_position", "tensors_in"]
 
@@ -25,13 +24,8 @@ def check_functions(*signatures: Signature | None) -> tuple[Function, ...]:
 
     Signatures that are None, unchecked or variadic, and repeated ones, have no check function.
     """
-    programs = [
-        check_program(signature)
-        for signature in signatures
-        if signature is not None and not signature.unchecked
-    ]
-    create: Any = get_global_func("pytvmffi.CheckFunction")
-    return tuple(create(program, None) for program in dict.fromkeys(programs) if program)
+    given = dict.fromkeys(signature for signature in signatures if signature is not None)
+    return tuple(function for function in map(check_function, given) if function is not None)
 
 
 def bind_positions(

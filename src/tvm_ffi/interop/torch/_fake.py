@@ -172,7 +172,7 @@ class _FakeCall:
         return apply(extent.operator, left, right)
 
     def _extents_of(self, ellipsis: Extent) -> tuple[Any, ...]:
-        """Return the extents that an ellipsis such as ``*s`` stands for in this call."""
+        """Return the extents that match an ellipsis such as ``*s`` in this call."""
         for parameter in self._signature.parameters:
             type_, value = parameter.type, self._arguments.get(parameter.name)
             if not isinstance(type_, TensorType) or not isinstance(value, torch.Tensor):

@@ -7,8 +7,6 @@ information as the function's pickle.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from ...module import Module
 from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
 from ...signature import Signature
+from .._file_digest import file_digest
 
 __all__ = ["FunctionLocator", "content_of_file", "locate"]
 
@@ -113,22 +112,11 @@ def locate(function: Function) -> FunctionLocator | None:
 
 
 def content_of_file(path: str | os.PathLike[str]) -> str | None:
-    """Return the SHA-256 digest of a file in hexadecimal digits; None if there is no such file."""
+    """Return the digest of a file; None if there is no such file."""
     try:
-        status = Path(path).stat()
-        return _digest(Path(path), status.st_ino, status.st_size, status.st_mtime_ns)
+        return file_digest(path)
     except OSError:
         return None
-
-
-@functools.lru_cache(maxsize=256)
-def _digest(path: Path, *_: int) -> str:
-    """Return the digest of a file; the other arguments are different if the file has changed."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _is_mapped(path: str) -> bool:
