@@ -82,7 +82,8 @@ extern Layout layout;
 
 // The tensor of an argument; null for an optional argument that is None.
 TensorHandle TensorOf(const Argument& argument, StackValue value);
-// True for a dense tensor in CPU or CUDA memory, except views with lazy values and instances of subclasses.
+// True for a dense tensor in CPU or CUDA memory, except views with lazy values and instances of
+// subclasses.
 bool IsPlain(TensorHandle tensor);
 
 // Call the function.  Returns false, and consumes nothing, if the arguments need the Python kernel.
