@@ -64,6 +64,8 @@ def built(
     make = {"c": _build_c, "llvm": _build_llvm, "engine": _build_engine}[printer]
     made = make(name, list(wrappers), list(texts), folder, **options)
     yield made
+    if isinstance(made.module, _CheckedFunctions):
+        made.module.unregister()
     vars(made).clear()
 
 
@@ -111,6 +113,11 @@ class _CheckedFunctions:
         if name not in self._names:
             raise AttributeError(name)
         return tvm_ffi.get_global_func(self._names[name])
+
+    def unregister(self) -> None:
+        """Remove the functions: other tests of the process look at all global functions."""
+        for name in self._names.values():
+            tvm_ffi.registry.remove_global_func(name)
 
 
 def _build_engine(name, wrappers, texts, folder, **_):
