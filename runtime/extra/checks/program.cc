@@ -3,8 +3,12 @@
 
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
+
+#include "checks/tensor_properties.h"
 
 namespace tvm::ffi::extra::checks {
 
@@ -99,7 +103,8 @@ class CheckReader {
   void ReadTensor(ArgumentCheck* check);
   void ReadExtent(ExtentCheck* check);
   static void DeriveTrivialTypes(ArgumentCheck* check);
-  void DeriveFeatures(ArgumentCheck* check);
+  void DeriveProperties(ArgumentCheck* check) const;
+  void DeriveAddressMask(ArgumentCheck* check) const;
   void ReadCode();
   void ValidateCode(size_t position);
   void ValidateOperand(char kind, int64_t operand, size_t at, size_t position);
@@ -114,6 +119,7 @@ class CheckReader {
 
   ProgramReader& reader_;
   CheckProgram program_;
+  std::vector<int64_t> constants_;  // registers that follow those of the program
 };
 
 CheckProgram CheckReader::Read() {
@@ -127,12 +133,16 @@ CheckProgram CheckReader::Read() {
   program_.num_tensors = program_.num_parameters;
   program_.num_tensors +=
       static_cast<uint32_t>(reader_.Between(0, kMaxTensors, "number of further tensor slots"));
+  program_.has_further_tensors = program_.num_tensors != program_.num_parameters;
   ReadTables();
   program_.arguments.resize(program_.num_parameters);
   for (size_t i = 0; i < program_.arguments.size(); ++i) {
     ReadArgument(i, &program_.arguments[i]);
     DeriveTrivialTypes(&program_.arguments[i]);
   }
+  program_.initial.insert(program_.initial.end(), constants_.begin(), constants_.end());
+  constexpr size_t kBlock = CheckProgram::kBlock;
+  program_.initial.resize((program_.initial.size() + kBlock - 1) / kBlock * kBlock);
   ReadCode();
   return std::move(program_);
 }
@@ -140,9 +150,7 @@ CheckProgram CheckReader::Read() {
 void CheckReader::ReadTables() {
   program_.initial.resize(reader_.Count(kWord, "registers"));
   for (int64_t& value : program_.initial) value = reader_.Word("initial value of a register");
-  constexpr size_t kBlock = CheckProgram::kBlock;
   program_.num_registers = static_cast<uint32_t>(program_.initial.size());
-  program_.initial.resize((program_.num_registers + kBlock - 1) / kBlock * kBlock);
   program_.failures.resize(reader_.Count(2 * kWord, "messages"));
   for (Failure& failure : program_.failures) {
     failure.kind = reader_.Index(3, "error kind");
@@ -224,13 +232,12 @@ void CheckReader::ReadName(ArgumentCheck* check) {
 }
 
 void CheckReader::ReadTensor(ArgumentCheck* check) {
-  int64_t ndim = reader_.Between(INT32_MIN, INT32_MAX, "number of dimensions");
-  check->ndim = static_cast<int32_t>(ndim);
-  check->least_ndim = static_cast<int32_t>(ndim < 0 ? -1 - ndim : ndim);
+  auto ndim = static_cast<int32_t>(reader_.Between(INT32_MIN, INT32_MAX, "number of dimensions"));
   check->ndim_failure = MessageOrNone();
-  if (check->ndim_failure == kNone) check->least_ndim = 0;
+  bool has_ndim = check->ndim_failure != kNone;
+  check->least_ndim = !has_ndim ? 0 : ndim < 0 ? -1 - ndim : ndim;
+  check->most_ndim = has_ndim && ndim >= 0 ? ndim : INT32_MAX;
   check->dtype_set = reader_.IndexOrNone(program_.dtype_sets.size(), "dtype set index");
-  if (check->dtype_set != kNone) check->dtype = program_.dtype_sets[check->dtype_set][0];
   check->dtype_register = RegisterOrNone();
   check->dtype_failure = MessageOrNone();
   check->variable_failure = MessageOrNone();
@@ -243,6 +250,9 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
       static_cast<int32_t>(reader_.Between(-INT32_MAX, INT32_MAX, "number of dimensions"));
   check->layout_failure = MessageOrNone();
   check->repeats_failure = MessageOrNone();
+  bool is_compact = check->layout_failure != kNone && check->free_dimensions == 0;
+  bool is_any = check->layout_failure == kNone && check->repeats_failure == kNone;
+  check->layout = is_compact ? Layout::kCompact : is_any ? Layout::kAny : Layout::kOther;
   check->extents.resize(reader_.Count(5 * kWord, "extents"));
   for (ExtentCheck& extent : check->extents) {
     size_t position = reader_.position();
@@ -258,6 +268,7 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
     reader_.Fail(position, "alignment is not a power of two");
   }
   check->alignment_failure = MessageOrNone();
+  if (check->alignment_failure == kNone) check->alignment = 1;
   position = reader_.position();
   check->null_failure = MessageOrNone();
   check->address_failure = MessageOrNone();
@@ -268,7 +279,8 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
   if (!has_dtype_messages || !has_variable || !has_address_messages) {
     reader_.Fail(position, "a check without a message");
   }
-  DeriveFeatures(check);
+  DeriveProperties(check);
+  DeriveAddressMask(check);
 }
 
 void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
@@ -285,31 +297,47 @@ void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
   if (check->may_be_none && !stores && !is_tensor) check->trivial_types |= kNoneBit;
 }
 
-void CheckReader::DeriveFeatures(ArgumentCheck* check) {
-  check->features = 0;
-  auto add = [&](bool has, uint32_t feature) { check->features |= has ? feature : 0; };
-  add(check->ndim_failure != kNone && check->ndim >= 0, ArgumentCheck::kNdim);
-  add(check->ndim_failure != kNone && check->ndim < 0, ArgumentCheck::kLeastNdim);
-  bool has_dtypes = check->dtype_set != kNone;
-  bool is_single = has_dtypes && check->dtype_register == kNone &&
-                   program_.dtype_sets[check->dtype_set].size() == 1;
-  add(is_single, ArgumentCheck::kDtype);
-  add(has_dtypes && !is_single, ArgumentCheck::kDtypeSet);
-  add(check->device_failure != kNone, ArgumentCheck::kDevice);
-  add(check->negative_failure != kNone, ArgumentCheck::kNegative);
-  add(check->layout_failure != kNone, ArgumentCheck::kLayout);
-  add(check->repeats_failure != kNone, ArgumentCheck::kRepeats);
-  add(check->alignment > 1 && check->alignment_failure != kNone, ArgumentCheck::kAlignment);
-  add(check->null_failure != kNone, ArgumentCheck::kAddress);
+void CheckReader::DeriveProperties(ArgumentCheck* check) const {
+  DLTensor masks{}, bits{};
+  if (check->device_failure != kNone) {
+    std::memset(&masks.device.device_type, 0xff, sizeof(masks.device.device_type));
+    masks.device.device_id = check->device.device_id < 0 ? 0 : -1;
+    bits.device = check->device;
+  }
+  if (check->ndim_failure != kNone) {
+    masks.ndim = -1;
+    // A range needs CheckProperties: no tensor has this number of dimensions.
+    bits.ndim = check->least_ndim == check->most_ndim ? check->least_ndim : -1;
+  }
+  if (check->dtype_set != kNone) {
+    const std::vector<DLDataType>& set = program_.dtype_sets[check->dtype_set];
+    bits.dtype = set[0];
+    std::memset(&masks.dtype, 0xff, sizeof(masks.dtype));
+    // Several dtypes, or a dtype that must equal those of other tensors, need CheckProperties.
+    if (set.size() != 1 || check->dtype_register != kNone) bits.ndim = masks.ndim = -1;
+  }
+  TensorProperties* properties = &check->properties;
+  std::memcpy(properties->masks, &masks.device, sizeof(properties->masks));
+  std::memcpy(properties->bits, &bits.device, sizeof(properties->bits));
+}
+
+void CheckReader::DeriveAddressMask(ArgumentCheck* check) const {
+  uint64_t alignment = 1;
+  if (check->null_failure != kNone && check->dtype_set == kNone) alignment = kMaxElementAlignment;
+  if (check->null_failure != kNone && check->dtype_set != kNone) {
+    for (DLDataType dtype : program_.dtype_sets[check->dtype_set]) {
+      alignment = std::max<uint64_t>(alignment, AlignmentOf(dtype));
+    }
+  }
+  check->address_mask = std::max(alignment, check->alignment) - 1;
 }
 
 void CheckReader::ReadExtent(ExtentCheck* check) {
   check->axis = static_cast<int32_t>(reader_.Between(-kMaxTensors, INT32_MAX, "axis"));
   check->kind = static_cast<ExtentKind>(reader_.Index(4, "kind of an extent"));
-  check->value = check->known = 0;
-  check->constant = 0;
   if (check->kind == ExtentKind::kConstant) {
-    check->constant = reader_.Word("extent");
+    constants_.push_back(reader_.Word("extent"));
+    check->value = program_.num_registers + static_cast<uint32_t>(constants_.size()) - 1;
   } else {
     check->value = Register();
   }
@@ -317,6 +345,11 @@ void CheckReader::ReadExtent(ExtentCheck* check) {
   if (check->kind == ExtentKind::kStoreOrEqual && check->known == kNone) {
     reader_.Fail(reader_.position(), "an extent without a register");
   }
+  // The flag of the first extent of a name is 0, so the check of such an extent stores the value.
+  if (check->kind == ExtentKind::kStore && check->known != kNone) {
+    check->kind = ExtentKind::kStoreOrEqual;
+  }
+  if (check->kind == ExtentKind::kConstant) check->kind = ExtentKind::kEqual;
   check->failure = Message();
 }
 
@@ -324,6 +357,7 @@ void CheckReader::ReadCode() {
   program_.code.resize(reader_.NonzeroCount(kWord, "words of code"));
   size_t position = reader_.position();
   for (int64_t& word : program_.code) word = reader_.Word("code");
+  program_.has_code = static_cast<Operation>(program_.code[0]) != Operation::kEnd;
   ValidateCode(position);
 }
 

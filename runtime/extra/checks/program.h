@@ -54,7 +54,9 @@
 
 #include <tvm/ffi/c_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -111,6 +113,8 @@ enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
 enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
+// The strides that pass all checks: any; those of compact tensors; or others, too.
+enum class Layout : uint8_t { kAny, kCompact, kOther };
 
 // The dimensions of a tensor that an ellipsis in a shape matches: all dimensions from `first` on,
 // except that the tensor has `num_others` dimensions before and after them.
@@ -118,35 +122,53 @@ struct Gap {
   int64_t first, num_others;
 };
 
-// Compares an extent, or an integer argument, with a constant or with the value of a name.
+// Compares an extent, or an integer argument, with the value of a name or with a constant, which
+// the reader stores in a register of its own.
 struct ExtentCheck {
   int32_t axis;
   ExtentKind kind;
   uint32_t failure;
-  uint32_t value, known;  // registers of the name's value, and of the flag that it has a value
-  int64_t constant;
+  uint32_t value, known;  // registers of the expected value, and of the flag that the name has one
+};
+
+// The device, number of dimensions and dtype that a tensor must have, as the 16 bytes of these
+// fields in a DLTensor, so that two comparisons check all of them.
+struct TensorProperties {
+  uint64_t masks[2], bits[2];  // the bits that are compared, and their values
+
+  bool IsTrueOf(const DLTensor& tensor) const {
+    uint64_t words[2];
+    static_assert(offsetof(DLTensor, shape) - offsetof(DLTensor, device) == sizeof(words),
+                  "the fields are adjacent");
+    std::memcpy(words, &tensor.device, sizeof(words));
+    return (((words[0] ^ bits[0]) & masks[0]) | ((words[1] ^ bits[1]) & masks[1])) == 0;
+  }
 };
 
 // The checks of one argument.  Indices are kNone if the check does not exist.
 struct ArgumentCheck {
-  // The checks of a tensor that exist, as bits.
-  enum Feature : uint32_t {
-    kNdim = 1,
-    kLeastNdim = 2,
-    kDtype = 4,  // a single dtype
-    kDtypeSet = 8,
-    kDevice = 16,
-    kLayout = 32,
-    kRepeats = 64,
-    kAlignment = 128,
-    kAddress = 256,
-    kNegative = 512,
-  };
   ArgumentKind kind;
-  uint32_t features;  // sum of bits of Feature; derived by the reader
+  bool may_be_missing, may_be_none;
   // Derived by the reader: the type indices of values that need no further check, see TypeBit.
   uint64_t trivial_types;
-  bool may_be_missing, may_be_none;
+  // Tensors.  The checks of a call begin with the fields up to `extents`.  The reader derives
+  // `properties` and `address_mask` so that the comparison succeeds if the check does not exist,
+  // and fails if the check needs more than the comparison.
+  TensorProperties properties;
+  uint64_t address_mask;  // bits of the address that are 0 if it has the largest alignment
+  Layout layout;
+  std::vector<ExtentCheck> extents;
+  int32_t least_ndim, most_ndim;
+  uint32_t ndim_failure;
+  uint32_t dtype_set, dtype_register, dtype_failure, variable_failure;
+  DLDevice device;  // device_id is -1 for all devices of the type
+  uint32_t device_failure;
+  uint32_t negative_failure;
+  int32_t free_dimensions;  // whose strides are free; -k for all dimensions but the last k
+  uint32_t layout_failure, repeats_failure;
+  uint64_t alignment;
+  uint32_t alignment_failure, null_failure, address_failure;
+  // All kinds but kAny:
   uint32_t type_failure, bigint_failure;
   // Values and numbers:
   uint64_t types;           // set of accepted type indices, see TypeBit
@@ -157,26 +179,13 @@ struct ArgumentCheck {
   bool has_name;       // the integer must equal `name`
   bool binds_default;  // also the default of a missing argument must equal `name`
   ExtentCheck name;
-  // Tensors:
-  int32_t ndim, least_ndim;
-  uint32_t ndim_failure;
-  DLDataType dtype;  // the first dtype of the set
-  uint32_t dtype_set, dtype_register, dtype_failure, variable_failure;
-  DLDevice device;  // device_id is -1 for all devices of the type
-  uint32_t device_failure;
-  uint32_t negative_failure;
-  int32_t free_dimensions;  // -k for all dimensions but the last k
-  uint32_t layout_failure, repeats_failure;
-  std::vector<ExtentCheck> extents;
-  uint64_t alignment;
-  uint32_t alignment_failure, null_failure, address_failure;
 };
 
 // Returns the bit of a type index in ArgumentCheck::types; 0 for other type indices.
 inline uint64_t TypeBit(int32_t type_index) {
   auto index = static_cast<uint32_t>(type_index);
-  if (index >= 64) index -= 32;
-  return index < 64 ? uint64_t{1} << index : 0;
+  if (index < 32) return uint64_t{1} << index;
+  return index - 64 < 32 ? uint64_t{1} << (index - 32) : 0;
 }
 
 // A check program in memory.
@@ -184,7 +193,8 @@ struct CheckProgram {
   uint32_t num_parameters, num_tensors;
   uint32_t num_registers;
   static constexpr size_t kBlock = 4;  // number of registers that are initialised together
-  std::vector<int64_t> initial;        // initial register values, padded to a multiple of kBlock
+  // Initial values of the registers and constants, padded to a multiple of kBlock.
+  std::vector<int64_t> initial;
   std::vector<Failure> failures;
   std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
   // Indices in `failures` for too few arguments, indexed by the number of arguments passed.
@@ -194,6 +204,8 @@ struct CheckProgram {
   uint32_t too_many_singular, too_many_plural;
   std::vector<ArgumentCheck> arguments;
   std::vector<int64_t> code;             // the checks start at 0
+  bool has_code;                         // the code contains checks
+  bool has_further_tensors;              // there are more tensor slots than parameters
   std::vector<bool> begins_instruction;  // per word of the code
 };
 

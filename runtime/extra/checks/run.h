@@ -45,21 +45,26 @@ class CheckRun {
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
+  friend class CheckFunctionObj;
+  void CheckAll();  // same as Check(), inline
+  // Returns a copy, with the same registers and tensor slots.  The frequent checks call the other
+  // functions on a copy, so that the compiler keeps the fields of this object in CPU registers.
+  CheckRun Copy() const { return *this; }
   void CheckTensor(const ArgumentCheck& check, const DLTensor& tensor);
+  void CheckCount() const;
   void CheckMissing();
-  void CheckAlignment(const ArgumentCheck& check, const DLTensor& tensor) const;
   void CheckNumber(const ArgumentCheck& check, const TVMFFIAny& arg);
   void CheckUnsigned(const ArgumentCheck& check, const TVMFFIAny& arg);
   const DLTensor* ReadTensor(const ArgumentCheck& check, const TVMFFIAny& arg) const;
   void CheckValue(const ArgumentCheck& check, const TVMFFIAny& arg);
-  void CheckDevice(const ArgumentCheck& check, DLDevice got) const;
-  void CheckExtentsNotNegative(const ArgumentCheck& check, const DLTensor& tensor) const;
-  void CheckDtypeSet(const ArgumentCheck& check, DLDataType dtype);
+  void CheckProperties(const ArgumentCheck& check, const DLTensor& tensor);
+  static bool HasUsualDimensions(const ArgumentCheck& check, const DLTensor& tensor);
+  void CheckDimensions(const ArgumentCheck& check, const DLTensor& tensor) const;
+  void CheckDtype(const ArgumentCheck& check, DLDataType dtype);
   void CheckExtent(const ExtentCheck& check, int64_t got, int32_t axis);
   void CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) const;
   void CheckSameDimensions(const int64_t* operands) const;
   int32_t AxisOf(const DLTensor& tensor, int64_t axis) const;
-  [[noreturn]] TVM_FFI_COLD_CODE void FailCount() const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailType(const ArgumentCheck& check,
                                                const TVMFFIAny& arg) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailDevice(uint32_t failure, DLDevice got) const;

@@ -84,6 +84,8 @@ inline uint64_t MisalignmentOf(const DLTensor& tensor, uint64_t alignment) {
   return AddressOf(tensor) & (alignment - 1);
 }
 
+constexpr uint32_t kMaxElementAlignment = 16;  // the largest result of AlignmentOf
+
 // Returns the alignment of the C type of an element in bytes; 1 for dtypes without a C type.
 inline uint32_t AlignmentOf(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
@@ -91,10 +93,7 @@ inline uint32_t AlignmentOf(DLDataType dtype) {
 }
 
 inline bool IsSame(DLDataType a, DLDataType b) {
-  uint32_t bits_a, bits_b;  // one comparison of 32 bits
-  std::memcpy(&bits_a, &a, sizeof(bits_a));
-  std::memcpy(&bits_b, &b, sizeof(bits_b));
-  return bits_a == bits_b;
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
 }  // namespace tvm::ffi::extra::checks

@@ -24,11 +24,15 @@ from tvm_ffi.stub.python_generator.utils import render_func_signature
 
 
 def declared_functions():
-    """Return name and type of each global function (runtime and tests) that declares a type."""
+    """Return name and type of each global function (runtime and tests) that declares only a type.
+
+    Functions with a signature, which other tests register, are shown as the signature.
+    """
     assert testing.echo is not None  # loads the library that registers the functions
     for name in list_global_func_names():
-        schema = get_global_func_metadata(name).get("type_schema")
-        if schema is not None and "named_args" in schema:
+        metadata = get_global_func_metadata(name)
+        schema = metadata.get("type_schema")
+        if schema is not None and "named_args" in schema and "signature" not in metadata:
             yield name, TypeSchema.from_json_str(schema)
 
 
