@@ -85,7 +85,7 @@ std::optional<int64_t> ConsumeNumber(std::string_view* text) {
 
 [[noreturn]] void RaiseWrongResultType(std::string_view function, int32_t expected,
                                        const Value& result) {
-  const TypeTable& types = TypeTable::Global();
+  TypeTable& types = TypeTable::Global();
   Raise("TypeError", function, " must return `", types.KeyOf(expected), "`, got `",
         types.KeyOf(result.type_index()), "`");
 }

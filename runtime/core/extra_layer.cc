@@ -32,8 +32,4 @@ int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index
   });
 }
 
-std::string_view TypeKeyOrPlaceholder(int32_t type_index) {
-  return TypeTable::Global().KeyOf(type_index);
-}
-
 }  // namespace tvm::ffi::runtime

@@ -29,8 +29,6 @@ bool IsRegisteredType(int64_t type_index);
 // reserved indices for child types.  Unlike TVMFFITypeGetOrAllocIndex, which exits on failure,
 // returns -1 and sets the pending error.
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
-// Returns the key of a type, or a placeholder for error messages if the index is not registered.
-std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.

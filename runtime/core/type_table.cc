@@ -130,9 +130,23 @@ const TVMFFITypeInfo* TypeTable::Find(int32_t index) const {
   return entry == nullptr ? nullptr : &entry->info;
 }
 
-std::string_view TypeTable::KeyOf(int32_t index) const {
-  const TVMFFITypeInfo* info = Find(index);
-  return info == nullptr ? std::string_view("<unregistered type>") : View(info->type_key);
+const TVMFFITypeInfo& TypeTable::FindOrPlaceholder(int32_t index) {
+  if (const TVMFFITypeInfo* info = Find(index)) return *info;
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = placeholders_.find(index);
+  if (found != placeholders_.end()) return found->second;
+  bool is_shared = placeholders_.size() >= kMaxPlaceholders;
+  static const TVMFFITypeInfo shared = [] {
+    TVMFFITypeInfo info{};
+    info.type_index = kTVMFFIAny;
+    info.type_key = BorrowBytes("<unregistered type>");
+    return info;
+  }();
+  if (is_shared) return shared;
+  TVMFFITypeInfo info{};
+  info.type_index = index;
+  info.type_key = BorrowBytes(Intern(Concat("<unregistered type ", index, ">")));
+  return placeholders_.emplace(index, info).first->second;
 }
 
 std::vector<std::string_view> TypeTable::Keys() const {
@@ -422,9 +436,7 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key, int32_t stati
 
 const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) {
   return GuardOrExit("TVMFFIGetTypeInfo", [&] {
-    const TVMFFITypeInfo* info = TypeTable::Global().Find(type_index);
-    if (info == nullptr) Raise("InternalError", "no type is registered with index ", type_index);
-    return info;
+    return &TypeTable::Global().FindOrPlaceholder(type_index);
   });
 }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,8 +48,12 @@ class TypeTable {
   int32_t FindIndex(std::string_view key);
   // Returns the type with this index, or null if no type has the index.  Takes no lock.
   const TVMFFITypeInfo* Find(int32_t index) const;
-  // Returns the key of a type, or a placeholder for error messages if no type has the index.
-  std::string_view KeyOf(int32_t index) const;
+  // Returns the type with this index.  If no type has the index, returns a placeholder with the key
+  // "<unregistered type N>" and without fields: values from other runtimes, or damaged values, may
+  // have any type index, and error messages name the type of a value.  The placeholders are valid
+  // until the process ends; few indices have their own, the others share one without the number.
+  const TVMFFITypeInfo& FindOrPlaceholder(int32_t index);
+  std::string_view KeyOf(int32_t index) { return View(FindOrPlaceholder(index).type_key); }
   std::vector<std::string_view> Keys() const;  // all keys, in order of registration
 
   // A duplicate registration is an error unless the caller is a library that is being loaded
@@ -110,12 +115,14 @@ class TypeTable {
   // Returns a NUL-terminated copy of the text that lives as long as the table.
   std::string_view Intern(std::string_view text) { return strings_.emplace_back(text); }
   TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return BorrowBytes(Intern(View(text))); }
+  static constexpr size_t kMaxPlaceholders = 256;
 
   mutable std::mutex mutex_;  // guards all writes, and the members below up to chunks_
   std::unordered_map<std::string_view, int32_t> index_by_key_;
   std::vector<std::string_view> keys_;
   std::unordered_map<std::string_view, std::unique_ptr<Column>> column_by_name_;
   std::deque<std::string> strings_;  // interned keys, names and documentation
+  std::map<int32_t, TVMFFITypeInfo> placeholders_;  // of unregistered types
   int32_t next_dynamic_index_ = kTVMFFIDynObjectBegin;
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};
 };

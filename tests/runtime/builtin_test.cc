@@ -64,7 +64,19 @@ TEST_CASE("a wrong type names argument, expected type and value") {
 }
 
 TEST_CASE("an argument of an unregistered type is named in the error") {
-  CHECK_RAISES(Call("ffi.String", {PlainAny(40, 0)}), "TypeError", "<unregistered type>");
+  for (const char* name : {"ffi.String", "ffi.ArraySize", "ffi.MapSize", "ffi.json.Parse",
+                           "ffi.ModuleLoadFromFile", "ffi.FunctionFromExternC"}) {
+    CHECK_RAISES(Call(name, {PlainAny(-1, 0), None(), None()}), "TypeError", "");
+    CHECK_RAISES(Call(name, {PlainAny(40, 0)}), "TypeError", "");
+  }
+  CHECK_RAISES(Call("ffi.ArraySize", {PlainAny(40, 0)}), "TypeError",
+               "Expected `ffi.Array` but got `<unregistered type 40>`");
+  TVMFFIObject object{};  // with the type index of another runtime
+  object.combined_ref_count = (uint64_t{1} << 32) | 1;
+  object.type_index = 2'000'000'000;
+  TVMFFIAny value = ViewOf(&object);
+  value.type_index = object.type_index;
+  CHECK_RAISES(Call("ffi.MapSize", {value}), "TypeError", "<unregistered type 2000000000>");
 }
 
 TEST_CASE("the string function accepts every form of string") {

@@ -29,15 +29,6 @@ void CheckEndsWith255(const char* function, const char* message_part, Body body)
 
 }  // namespace
 
-TEST_CASE("an unregistered type index ends the process") {
-  for (int32_t index : {-1, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
-    CheckEndsWith255("TVMFFIGetTypeInfo", std::to_string(index).c_str(), [index] {
-      // The result is used, so that the compiler cannot remove the call of a pure function.
-      if (TVMFFIGetTypeInfo(index)->type_index == index) _exit(1);
-    });
-  }
-}
-
 TEST_CASE("contradictory type arguments end the process") {
   auto check = [](const char* message, int32_t static_index, int32_t depth, int32_t child_slots,
                   int32_t parent) {

@@ -168,6 +168,23 @@ TEST_CASE("type info keeps its address when many types follow") {
   CHECK_EQ(Text(after->type_key), "test.Stable");
 }
 
+TEST_CASE("an unregistered type index has a placeholder as its type") {
+  for (int32_t index : {-1, 20, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
+    const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(index);
+    CHECK_EQ(Text(type->type_key), "<unregistered type " + std::to_string(index) + ">");
+    CHECK_EQ(type->type_depth, 0);
+    CHECK_EQ(type->num_fields + type->num_methods, 0);
+    CHECK_EQ(TVMFFIGetTypeInfo(index), type);
+  }
+}
+
+TEST_CASE("placeholders of many type indices need little memory") {
+  const TVMFFITypeInfo* last = nullptr;
+  for (int32_t index = 3'000'000; index < 3'001'000; ++index) last = TVMFFIGetTypeInfo(index);
+  CHECK_EQ(Text(last->type_key), "<unregistered type>");
+  CHECK_EQ(TVMFFIGetTypeInfo(INT32_MAX - 1), last);
+}
+
 TEST_CASE("threads that register the same type get one index") {
   std::vector<int32_t> indices(8);
   RunTogether(8, [&](int i) {

@@ -5,7 +5,6 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,33 +13,6 @@
 #include "registration.h"
 
 namespace tvm::ffi {
-namespace {
-
-// A parameter of type T for functions that third-party code may call with an unregistered type
-// index.  In error messages, the TypeTraits below use a placeholder as the name of such a type.
-// TypeTraits<T> would end the process.
-template <typename T>
-struct Argument {
-  T value;
-};
-
-}  // namespace
-
-template <typename T>
-struct TypeTraits<Argument<T>> : TypeTraitsBase {
-  static constexpr bool storage_enabled = false;
-
-  static std::optional<Argument<T>> TryCastFromAnyView(const TVMFFIAny* src) {
-    std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(src);
-    return value.has_value() ? std::optional(Argument<T>{*std::move(value)}) : std::nullopt;
-  }
-  static std::string TypeStr() { return detail::Type2Str<T>::v(); }
-  static std::string TypeSchema() { return detail::TypeSchema<T>::v(); }
-  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
-    return std::string(runtime::TypeKeyOrPlaceholder(src->type_index));
-  }
-};
-
 namespace {
 
 // Runs `body` and turns std::bad_alloc into MemoryError, as the C functions do.  Without this
@@ -55,21 +27,17 @@ auto ReportLackOfMemory(Body&& body) {
   }
 }
 
-using StringArgument = Argument<String>;
+std::string_view ViewOf(const String& text) { return {text.data(), text.size()}; }
 
-std::string_view ViewOf(const StringArgument& text) {
-  return {text.value.data(), text.value.size()};
-}
-
-bool RemoveGlobal(const StringArgument& name) {
+bool RemoveGlobal(const String& name) {
   return runtime::RemoveGlobalFunction(ViewOf(name));
 }
 
-String MetadataOfGlobal(const StringArgument& name) {
+String MetadataOfGlobal(const String& name) {
   return ReportLackOfMemory([&]() -> String {
     std::string metadata;
     if (!runtime::FindGlobalFunctionMetadata(ViewOf(name), &metadata)) {
-      TVM_FFI_THROW(RuntimeError) << "Global Function is not found: " << name.value;
+      TVM_FFI_THROW(RuntimeError) << "Global Function is not found: " << name;
     }
     return metadata;
   });
@@ -103,15 +71,12 @@ Function ListGlobalNames() {
   return ReportLackOfMemory([] { return Function::FromPacked(NameLister()); });
 }
 
-using Pointer = Argument<void*>;
-
-Function FunctionFromPointers(const Pointer& self, const Pointer& safe_call,
-                              const Pointer& deleter) {
-  if (safe_call.value == nullptr) {
+Function FunctionFromPointers(void* self, void* safe_call, void* deleter) {
+  if (safe_call == nullptr) {
     TVM_FFI_THROW(ValueError) << "ffi.FunctionFromExternC: safe_call is NULL";
   }
-  return Function::FromExternC(self.value, reinterpret_cast<TVMFFISafeCallType>(safe_call.value),
-                               reinterpret_cast<void (*)(void*)>(deleter.value));
+  return Function::FromExternC(self, reinterpret_cast<TVMFFISafeCallType>(safe_call),
+                               reinterpret_cast<void (*)(void*)>(deleter));
 }
 
 Shape ShapeOf(PackedArgs args) {
@@ -120,7 +85,7 @@ Shape ShapeOf(PackedArgs args) {
     TVMFFIAny extent = args[i].CopyToTVMFFIAny();
     if (extent.type_index != kTVMFFIInt && extent.type_index != kTVMFFIBool) {
       TVM_FFI_THROW(ValueError) << "ffi.Shape: extent " << i << " must be an int, got `"
-                                << runtime::TypeKeyOrPlaceholder(extent.type_index) << "`";
+                                << args[i].GetTypeKey() << "`";
     }
     extents.push_back(extent.v_int64);
   }
@@ -141,7 +106,7 @@ Array<String> TypeKeys() {
   });
 }
 
-int32_t AllocateType(const StringArgument& key, int32_t parent_index) {
+int32_t AllocateType(const String& key, int32_t parent_index) {
   int32_t type_index;
   TVM_FFI_CHECK_SAFE_CALL(runtime::AllocateType(ViewOf(key), parent_index, &type_index));
   return type_index;
@@ -163,8 +128,8 @@ void extra::RegisterRegistryFunctions() {
       .def("ffi.FunctionListGlobalNamesFunctor", &ListGlobalNames)
       .def("ffi.GetGlobalFuncMetadata", &MetadataOfGlobal)
       .def("ffi.FunctionFromExternC", &FunctionFromPointers)
-      .def("ffi.String", [](const StringArgument& text) { return text.value; })
-      .def("ffi.Bytes", [](const Argument<Bytes>& bytes) { return bytes.value; })
+      .def("ffi.String", [](const String& text) { return text; })
+      .def("ffi.Bytes", [](const Bytes& bytes) { return bytes; })
       .def_packed("ffi.Shape", &MakeShape)
       .def("ffi.GetRegisteredTypeKeys", &TypeKeys)
       .def("pytvmffi.TypeAllocate", &AllocateType)
