@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../core/extra_layer.h"
 
 namespace tvm::ffi::extra::checks {
 
@@ -66,7 +67,9 @@ std::string TypeNameOf(const TVMFFIAny& arg) {
   if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr == nullptr) return "NULL";
   int32_t index = TypeIndexOf(arg);
   if (const char* name = TypeNameOf(index)) return name;
-  if (index < kTVMFFIStaticObjectBegin) return "value of an unknown type";
+  if (index < kTVMFFIStaticObjectBegin && !runtime::IsRegisteredType(index)) {
+    return "value of an unknown type";
+  }
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
   return std::string(info->type_key.data, info->type_key.size);
 }

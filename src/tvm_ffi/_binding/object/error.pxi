@@ -6,6 +6,8 @@ When the error returns to Python, the same exception object is raised.  Each lan
 frames: native frames appear in the Python traceback, Python frames in the native backtrace.
 """
 
+import builtins
+
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
@@ -30,15 +32,16 @@ cdef extern from *:
     PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** slot, PyObject* value) noexcept
 
 
-# Error kinds and exception classes; `register_error` adds to both tables.
-ERROR_NAME_TO_TYPE = {}
-ERROR_TYPE_TO_NAME = {}
-for _error_class in (
-    RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
-    MemoryError, OverflowError,
-):
-    ERROR_NAME_TO_TYPE[_error_class.__name__] = _error_class
-    ERROR_TYPE_TO_NAME[_error_class] = _error_class.__name__
+# The exception classes of error kinds, among them all built-in subclasses of Exception; and the
+# kinds of exception classes; `register_error` adds to both tables.  Only a few built-in classes have
+# a kind of their own, because programs in other languages compare kinds; see `_kind_of`.
+ERROR_NAME_TO_TYPE = {
+    kind: cls for kind, cls in vars(builtins).items()
+    if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception}
+ERROR_TYPE_TO_NAME = {
+    cls: cls.__name__ for cls in (
+        RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
+        MemoryError, OverflowError)}
 
 # Prefixes of error messages that contain native type names; see `_with_python_type_names`.
 cdef tuple _ABOUT_TYPES = (
@@ -210,13 +213,18 @@ cdef abi.TVMFFIObjectHandle _error_of_current_exception() noexcept:
     cdef PyObject* exception = NULL
     cdef PyObject* traceback = NULL
     PyErr_Fetch(&cls, &exception, &traceback)
+    # Run signal handlers now: their exceptions would be ignored during the conversion.  The
+    # exception of a handler replaces the current one.
+    while PyErr_CheckSignals() != 0:
+        Py_XDECREF(traceback)
+        Py_XDECREF(exception)
+        Py_XDECREF(cls)
+        PyErr_Fetch(&cls, &exception, &traceback)
     PyErr_NormalizeException(&cls, &exception, &traceback)
     if exception != NULL:
         if traceback != NULL and set_traceback(exception, traceback) != 0:
             PyErr_Clear()
-        # Run signal handlers now: their exceptions would be ignored during the conversion.
-        if PyErr_CheckSignals() == 0:
-            error = _new_error_noexcept(exception)
+        error = _new_error_noexcept(exception)
     Py_XDECREF(traceback)
     Py_XDECREF(exception)
     Py_XDECREF(cls)
@@ -224,9 +232,13 @@ cdef abi.TVMFFIObjectHandle _error_of_current_exception() noexcept:
 
 
 cdef int raise_to_native() noexcept:
-    cdef abi.TVMFFIObjectHandle error = _error_of_current_exception()
-    if error == NULL and PyErr_Occurred() != NULL and not PyErr_ExceptionMatches(PyExc_MemoryError):
-        error = _error_of_current_exception()  # a signal handler raised an exception
+    cdef abi.TVMFFIObjectHandle error = NULL
+    cdef int attempt
+    # A signal handler may raise an exception during the conversion, several times in a row.
+    for attempt in range(8):
+        error = _error_of_current_exception()
+        if error != NULL or PyErr_Occurred() == NULL or PyErr_ExceptionMatches(PyExc_MemoryError):
+            break
     if error != NULL:
         abi.TVMFFIErrorSetRaised(error)
         abi.TVMFFIObjectDecRef(error)

@@ -72,6 +72,16 @@ def test_a_native_error_kind_raises_the_python_class(kernels, cls):
     assert caught.value.args == ("told by native code",)
 
 
+@pytest.mark.parametrize(
+    "cls", [NotImplementedError, OSError, FileNotFoundError, ZeroDivisionError, StopIteration]
+)
+def test_each_builtin_error_kind_raises_its_class(kernels, cls):
+    """Regression: only nine kinds raised their class, the others RuntimeError."""
+    with pytest.raises(cls, match="told") as caught:
+        kernels["raise"](cls.__name__, "told by native code")
+    assert type(caught.value) is cls
+
+
 @pytest.mark.parametrize("kind", ["InternalError", "NoSuchKind", "", "Exception", "SystemExit"])
 def test_an_unknown_native_error_kind_raises_runtime_error(kernels, kind):
     with pytest.raises(RuntimeError, match="told") as caught:
@@ -524,7 +534,7 @@ import _thread, functools, signal
 import tvm_ffi
 
 # A signal handler could run before a Python function returns; C functions do not run it.
-interrupt = functools.partial(sorted, [signal.SIGINT, signal.SIGINT], key=_thread.interrupt_main)
+interrupt = functools.partial(sorted, {signals}, key=_thread.interrupt_main)
 
 class Late(Exception):
     __str__ = staticmethod(interrupt)
@@ -538,7 +548,8 @@ def handle(*args):
 def fail():
     raise Late
 
-signal.signal(signal.SIGINT, handle)
+for number in {signals}:
+    signal.signal(number, handle)
 try:
     tvm_ffi.convert_func({function})()
 except Handled:
@@ -551,9 +562,20 @@ except Handled:
 )
 @pytest.mark.parametrize("base", ["KeyboardInterrupt", "ValueError"])
 @pytest.mark.parametrize("function", ["interrupt", "fail"])
-def test_a_signal_during_the_description_of_an_error_is_handled(run_python, function, base):
-    """Regression: a handler's exception was reported as a MemoryError or failure of `__str__`."""
-    result = run_python(LATE.format(function=function, base=base))
+@pytest.mark.parametrize(
+    "signals",
+    [["SIGINT", "SIGINT"], ["SIGINT", "SIGUSR1", "SIGUSR2", "SIGTERM"]],
+    ids=["one", "several"],
+)
+def test_a_signal_during_the_description_of_an_error_is_handled(
+    run_python, function, base, signals
+):
+    """Regression: a handler's exception was reported as a MemoryError or failure of `__str__`.
+
+    Regression: after the exceptions of two handlers, a third one became a MemoryError.
+    """
+    numbers = f"[{', '.join(f'signal.{name}' for name in signals)}]"
+    result = run_python(LATE.format(function=function, base=base, signals=numbers))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "interrupted\n"
 
