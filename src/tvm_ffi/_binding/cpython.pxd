@@ -84,6 +84,7 @@ cdef extern from "Python.h":
     PyObject* PyExc_Exception
     PyObject* PyExc_IndexError
     PyObject* PyExc_MemoryError
+    PyObject* PyExc_RecursionError
     PyObject* PyExc_RuntimeError
     PyObject* PyExc_TypeError
     PyObject* PyExc_ValueError

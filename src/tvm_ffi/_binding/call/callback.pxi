@@ -21,7 +21,7 @@ from tvm_ffi._binding.convert cimport (
     pack_temporary, unpack_object,
 )
 from tvm_ffi._binding.cpython cimport (
-    PyErr_Fetch, PyErr_Restore, PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall,
+    PyErr_Fetch, PyErr_Restore, PyErr_SetString, PyExc_RecursionError, PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall,
     PyTuple_GET_SIZE, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
@@ -30,6 +30,27 @@ from tvm_ffi._binding.object cimport (
 )
 from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed_tensor, has_views
 from tvm_ffi._binding.values cimport text_of
+
+cdef extern from *:
+    """
+    /* The lowest address of a frame on this thread for which the runtime has found enough room on
+     * the stack. */
+    static __thread uintptr_t tvm_ffi_lowest_frame = UINTPTR_MAX;
+
+    /* Return 1 if the machine stack has room for a callback. */
+    static inline int tvm_ffi_has_stack_room(TVMFFIObjectHandle stack_is_low) {
+      uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+      TVMFFIAny result = {0};
+      if (frame >= tvm_ffi_lowest_frame) return 1;
+      TVMFFIFunctionGetCellPtr(stack_is_low)->safe_call(stack_is_low, NULL, 0, &result);
+      if (result.v_int64 != 0) return 0;
+      tvm_ffi_lowest_frame = frame;
+      return 1;
+    }
+    """
+    bint has_stack_room "tvm_ffi_has_stack_room"(abi.TVMFFIObjectHandle stack_is_low) noexcept
+
+cdef abi.TVMFFIObjectHandle _stack_is_low = _find_function("pytvmffi.StackIsLow")  # owned
 
 cdef enum:
     MAX_CALLBACK_STACK_ARGS = 32  # maximum number of arguments whose array is on the stack
@@ -264,6 +285,10 @@ cdef int enter_callback(
     # Keep a reference to the class during the call, because the class owns the exchange API.
     cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class
     cdef int code
+    if not has_stack_room(_stack_is_low):
+        PyErr_SetString(
+            PyExc_RecursionError, b"the machine stack has no room for another nested callback")
+        return raise_to_native()
     # The call may release the last reference to the callback: do not read `callback` after this.
     Py_INCREF(<object>callable)
     Py_XINCREF(tensor_class)

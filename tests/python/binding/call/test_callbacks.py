@@ -219,6 +219,32 @@ def test_recursion_without_end_is_a_recursion_error(run_python):
     assert (result.returncode, result.stdout) == (0, "RecursionError 1\n"), result.stderr
 
 
+@pytest.mark.parametrize("stack_size", [256 * 1024, 1024 * 1024])
+def test_recursion_on_a_small_stack_is_a_recursion_error(run_python, stack_size):
+    """Regression: the callbacks overflowed the machine stack before Python's recursion limit."""
+    result = run_python(
+        textwrap.dedent(f"""
+            import sys, threading, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            sys.setrecursionlimit(100_000)
+            def forever():
+                return kernels.call(forever)
+            def run():
+                for _ in range(2):
+                    try:
+                        forever()
+                    except RecursionError as error:
+                        print(error)
+            threading.stack_size({stack_size})
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        """)
+    )
+    message = "the machine stack has no room for another nested callback\n"
+    assert (result.returncode, result.stdout) == (0, 2 * message), result.stderr
+
+
 def test_callback_may_release_itself(kernels):
     def forget():
         kernels.forget()
