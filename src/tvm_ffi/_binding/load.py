@@ -13,6 +13,15 @@ from .call.signature_lookup import binder_of_wrapper
 __all__ = ["library_path"]
 
 
+# An extension module exists once per process.  When an interpreter ends, it clears the modules, and
+# the next interpreter of the process gets the cleared ones.
+if hooks is None:
+    raise ImportError(
+        "tvm_ffi was imported by an interpreter that has ended (Py_FinalizeEx) and cannot be "
+        "imported again in this process; keep the interpreter, or start another process"
+    )
+
+
 def _load_description() -> Any:
     from .call import description  # imports `inspect`, which is slow
 

@@ -4,9 +4,17 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
 import textwrap
+from pathlib import Path
 
 import pytest
+
+import tvm_ffi
 
 FRAMEWORKS = {
     "numpy",
@@ -251,6 +259,41 @@ def test_import_in_a_subinterpreter_is_refused(run_python, name, is_first):
     )
     assert (result.stdout.splitlines(), result.stderr) == ([REFUSED, REFUSED, "(1,)"], "")
     assert result.returncode == 0
+
+
+TWO_INTERPRETERS = r"""
+#include <Python.h>
+int main(void) {
+  for (int i = 0; i < 2; ++i) {
+    Py_Initialize();
+    PyRun_SimpleString("import sys; sys.path.insert(0, '%s')\n"
+                       "try:\n    import tvm_ffi; print(tvm_ffi.convert_func(int)(3))\n"
+                       "except ImportError as error: print(error)\n");
+    if (Py_FinalizeEx() != 0) return 1;
+  }
+  return 0;
+}
+"""
+
+
+def test_import_in_a_second_interpreter_of_a_process_is_refused(tmp_path):
+    """Regression: the import failed with "'NoneType' object has no attribute"."""
+    folder, name = (sysconfig.get_config_var(key) for key in ("LIBDIR", "LDLIBRARY"))
+    if shutil.which("cc") is None or not name.endswith(".so"):
+        pytest.skip("needs a C compiler and Python as a shared library")
+    source, program = tmp_path / "two.c", tmp_path / "two"
+    site = Path(tvm_ffi.__file__).parents[1]
+    source.write_text(TWO_INTERPRETERS % site, encoding="utf-8")
+    include = "-I" + sysconfig.get_paths()["include"]
+    link = [str(Path(folder, name)), f"-Wl,-rpath,{folder}"]
+    subprocess.run(["cc", source, include, *link, "-o", program], check=True)
+    environment = {**os.environ, "PYTHONHOME": sys.base_prefix}
+    done = subprocess.run(
+        [program], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    lines = done.stdout.splitlines()
+    assert (done.returncode, lines[0], len(lines)) == (0, "3", 2), done.stderr
+    assert "imported by an interpreter that has ended (Py_FinalizeEx)" in lines[1]
 
 
 def test_import_in_a_second_thread(run_python):
