@@ -43,9 +43,15 @@ inline bool ParseDevice(std::string_view text, DLDevice* out) {
   return false;
 }
 
-}  // namespace detail
+// Writes a device, such as `cuda:1`, to an error message.  For a device type without a name, writes
+// its number, as in `99:0`.
+inline MessageStream& operator<<(MessageStream& out, const DLDevice& device) {
+  for (const DeviceName& name : kDeviceNames) {
+    if (name.type == device.device_type) return out << name.text << ":" << device.device_id;
+  }
+  return out << static_cast<int>(device.device_type) << ":" << device.device_id;
+}
 
-namespace detail {
 template <typename T>
 struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
   using Base = PlainValueTraits<DeviceTraits<T>, T>;
@@ -85,8 +91,7 @@ template <typename = void>
 bool operator!=(const DLDevice& lhs, const DLDevice& rhs) {
   return !(lhs == rhs);
 }
-// Writes a device, such as `cuda:1`.  For a device type without a name, writes its number, as in
-// `99:0`.
+// Writes a device in the same form as detail::MessageStream.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const DLDevice& device) {
