@@ -84,27 +84,40 @@ def _build_and_publish(
 
     Returns the path of the product, and the output of the commands.
     """
-    start = time.perf_counter()
     with entry.staging() as folder:
-        for name, content in recipe.files.items():
-            write_if_changed(folder / name, content)
-        dependencies, output = _build_consistently(recipe, folder, headers)
-        _remove_intermediates(folder, {*recipe.files, recipe.product, NINJA_FILE})
-        manifest = Manifest(
-            name=recipe.name,
-            product=recipe.product,
-            size_bytes=(folder / recipe.product).stat().st_size,
-            content=content_digest(folder / recipe.product),
-            base=entry.key.digest,
-            parts=entry.key.inputs,
-            dependencies=dependencies,
-            created=time.time(),
-            build_seconds=round(time.perf_counter() - start, 3),
-            reasons=[],
-        )
-        manifest.reasons.extend(build_reasons(manifest, entry.cache))
-        log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
-        return entry.publish(folder, manifest), output
+        try:
+            return _publish_from(folder, recipe, entry, headers)
+        except (OSError, RuntimeError):
+            if folder.is_dir():
+                raise
+    # Another process, or the user, has removed the folder during the build.
+    with entry.staging() as folder:
+        return _publish_from(folder, recipe, entry, headers)
+
+
+def _publish_from(
+    folder: Path, recipe: Recipe, entry: CacheEntry, headers: PrecompiledHeaders | None
+) -> tuple[Path, str]:
+    start = time.perf_counter()
+    for name, content in recipe.files.items():
+        write_if_changed(folder / name, content)
+    dependencies, output = _build_consistently(recipe, folder, headers)
+    _remove_intermediates(folder, {*recipe.files, recipe.product, NINJA_FILE})
+    manifest = Manifest(
+        name=recipe.name,
+        product=recipe.product,
+        size_bytes=(folder / recipe.product).stat().st_size,
+        content=content_digest(folder / recipe.product),
+        base=entry.key.digest,
+        parts=entry.key.inputs,
+        dependencies=dependencies,
+        created=time.time(),
+        build_seconds=round(time.perf_counter() - start, 3),
+        reasons=[],
+    )
+    manifest.reasons.extend(build_reasons(manifest, entry.cache))
+    log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
+    return entry.publish(folder, manifest), output
 
 
 def _build_consistently(

@@ -4,13 +4,13 @@
     ROOT/NAME_<16 hex>/            an artifact: the product, its sources, manifest.json
     ROOT/.index/NAME_<16 hex>/     by cache key: a mark (an empty file) for each artifact of a
                                    recipe, and notes (empty files, too) about the recipe
-    ROOT/.staging/NAME_<16 hex>.*  private folders of unfinished builds
+    ROOT/.staging/NAME_<16 hex>.*  private folders of unfinished builds (see `_staging`)
     ROOT/.locks/NAME_<16 hex>.lock held by the only process that builds a recipe
     ROOT/.compilers/               cached versions of compilers
 
-One rename publishes an artifact, which never changes afterwards, so readers take no lock.  A folder
-in `.staging` belongs to the process that holds the lock of its recipe, so a process that acquires
-the lock may remove folders that dead processes left.  Only the owner may read or write the cache:
+One rename publishes an artifact, which never changes afterwards, so readers take no lock.  The
+lock only prevents that two processes build the same product; where locks have no effect, both
+publish it.  Only the owner may read or write the cache:
 folders have mode 0700 and files 0600 under any umask.  docs/design/build-cache.md has the reasons.
 """
 
@@ -34,6 +34,7 @@ from ._freshness import Dependencies, changed_files, combined_identity, shadowin
 from ._key import CacheKey, Input
 from ._permissions import check_cache_root, check_entry, check_folder, make_private_folder
 from ._request import MANIFEST_FILE
+from ._staging import has_ended, is_old, staging_name
 
 if TYPE_CHECKING:
     from ..utils import FileLock
@@ -59,6 +60,7 @@ _CHECKED_FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
 # A file that changed less than this time ago may change again without getting a new change time.
 _SETTLED_SECONDS = 2.0
+_MAX_RENAMES = 10  # maximum number of attempts to publish where other processes publish, too
 _UNSETTLED = "0" * 16
 # Limit of the marks per recipe.  A mark is an empty file whose name identifies an artifact (a
 # finished build); each edited header adds a mark, and a lookup examines all marks.
@@ -224,22 +226,17 @@ class BuildCache:
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder or file by renaming it first, so that no reader sees it half removed."""
         make_private_folder(self.staging_root)
-        trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
+        trash = self.staging_root / staging_name("removed")
         with contextlib.suppress(FileNotFoundError):
             folder.rename(trash)
         remove_private(trash)
 
     def abandoned_folders(self) -> Iterator[Path]:
-        """Yield the staging folders of dead processes, each while the recipe's lock is held."""
+        """Yield the staging folders of ended processes, and those that are a day old."""
         with contextlib.suppress(FileNotFoundError):
             for folder in sorted(self.staging_root.iterdir()):
-                stem = folder.name.rsplit(".", 2)[0]
-                lock = _private_lock(self.root / ".locks" / f"{stem}.lock")
-                if lock.acquire():
-                    try:
-                        yield folder
-                    finally:
-                        lock.release()
+                if has_ended(folder.name) or is_old(folder):
+                    yield folder
 
 
 class CacheEntry(NamedTuple):
@@ -352,15 +349,14 @@ class CacheEntry(NamedTuple):
     def staging(self) -> Iterator[Path]:
         """Create a private folder to build in, and remove it at the end of the block.
 
-        The caller must hold the recipe's lock.  Folders that dead processes left for this recipe
-        are removed before the new folder is created.
+        The folders that ended processes left for this recipe are removed first.
         """
         staging_root = self.cache.staging_root
         make_private_folder(staging_root)
         for folder in staging_root.iterdir():
-            if folder.name.startswith(f"{self._stem}."):
+            if folder.name.startswith(f"{self._stem}.") and has_ended(folder.name):
                 remove_private(folder)
-        folder = staging_root / f"{self._stem}.{os.getpid()}.{os.urandom(4).hex()}"
+        folder = staging_root / staging_name(self._stem)
         make_private_folder(folder)
         try:
             yield folder
@@ -384,20 +380,21 @@ class CacheEntry(NamedTuple):
 
     def _rename(self, staging: Path, target: Path, dependencies: Dependencies) -> None:
         """Rename a staging folder to `target`, unless an intact, equal artifact exists there."""
-        try:
-            staging.rename(target)
-            return
-        except OSError:
-            if not target.exists():
-                raise
-        present = _checked_manifest(target)
-        if present is not None and self._matches(present):
-            if not present.is_whole(target):
-                warn_of_damage(target / present.product, "built again")
-            elif present.dependencies == dependencies:
-                return  # keep the existing artifact, which is equal: a process may have loaded it
-        self.cache.remove_folder(target)
-        staging.rename(target)
+        for _ in range(_MAX_RENAMES):
+            try:
+                staging.rename(target)
+                return
+            except OSError:
+                if not target.exists():
+                    raise
+            present = _checked_manifest(target)
+            if present is not None and self._matches(present):
+                if not present.is_whole(target):
+                    warn_of_damage(target / present.product, "built again")
+                elif present.dependencies == dependencies:
+                    return  # keep the equal artifact: a process may have loaded it
+            self.cache.remove_folder(target)
+        raise RuntimeError(f"other processes replace {target} all the time")
 
 
 def _checked_manifest(folder: Path) -> Manifest | None:

@@ -86,13 +86,46 @@ def test_pruning_removes_folders_of_killed_builds_and_keeps_running_builds(
     build_cache.prune()
     assert len(list((cache / ".staging").iterdir())) == 1
     assert process.communicate(timeout=60)[0].strip() == str(build_cache.find()[0].path)
-    left = cache / ".staging" / "gone_0123456789abcdef.1.abcd"
-    left.mkdir()
-    (left / "main.c").touch()
+    of_another_host, old = (
+        cache / ".staging" / f"gone_0123456789abcdef.{host}.1.1.abcd"
+        for host in ("a" * 16, "b" * 16)
+    )
+    for left in (of_another_host, old):
+        left.mkdir()
+        (left / "main.c").touch()
+    os.utime(old, (0, 0))
     build_cache.prune(dry_run=True)
-    assert left.exists()
+    assert old.exists()
     build_cache.prune()
-    assert not left.exists()
+    assert not old.exists()
+    assert of_another_host.exists()
+
+
+WITHOUT_LOCKS = """
+import fcntl
+fcntl.flock = fcntl.lockf = lambda *arguments, **options: None
+"""
+
+
+def test_processes_build_the_same_library_where_locks_have_no_effect(wrapped_cc, cache):
+    """Regression: each process removed the staging folders of the others as abandoned ones."""
+    wrapped_cc("sleep 0.5")
+    processes = [start(WITHOUT_LOCKS + BUILD) for _ in range(4)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, outputs
+    assert len({stdout for stdout, _ in outputs}) == 1
+    assert list((cache / ".staging").iterdir()) == []
+
+
+def test_a_build_whose_folder_is_removed_starts_again(wrapped_cc, cache, tmp_path):
+    started_file = tmp_path / "started"
+    wrapped_cc(f'test -e "{started_file}" || {{ touch "{started_file}"; sleep 1; }}')
+    process = start()
+    wait_for(started_file)
+    shutil.rmtree(next((cache / ".staging").iterdir()))
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert Path(output.strip()).exists()
 
 
 def test_an_interrupt_stops_the_compiler(wrapped_cc, cache, tmp_path):
