@@ -9,7 +9,6 @@ remove only those whose process has certainly ended.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import time
@@ -44,7 +43,6 @@ def is_old(folder: Path) -> bool:
         return True
 
 
-@functools.cache
 def _host() -> str:
     """Return an identity of the machine since its start, and of the namespace of process numbers.
 
