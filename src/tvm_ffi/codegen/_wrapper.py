@@ -527,19 +527,49 @@ def _check_written(wrapper: Wrapper) -> None:
 def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
     """Return the signature, with conditions added to the tensors whose address the callee gets."""
     addresses = {argument.source for argument in arguments if argument.kind == "address"}
-    strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []
     for parameter in signature.parameters:
         type_ = parameter.type
         if isinstance(type_, TensorType) and parameter.name in addresses:
-            is_strided = parameter.name in strided
-            if type_.has_free_strides and not is_strided:
-                strides = "any" if type_.compact_from is None else "other"
-                raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have {strides} strides, "
-                    "but only its address is passed; also pass its strides, or declare it compact"
-                )
-            layout = "strided" if type_.layout is None and is_strided else type_.layout
+            layout = _refined_layout(signature, parameter.name, type_, arguments)
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)
         parameters.append(replace(parameter, type=type_))
     return replace(signature, parameters=tuple(parameters))
+
+
+def _refined_layout(
+    signature: Signature, name: str, type_: TensorType, arguments: Sequence[Argument]
+) -> str | None:
+    """Return the layout of a tensor, of which the callee gets the address and perhaps strides.
+
+    The callee assumes that strides which it does not get are those of a compact tensor.  A layout
+    that the signature leaves open includes this condition; a declared one must imply it.
+    """
+    axes = {a.axis for a in arguments if a.kind == "strides" and a.source == name}
+    if not axes and not type_.has_free_strides:
+        return type_.layout
+    where = f"{signature.name}: parameter '{name}' may have"
+    if not axes:
+        strides = "any" if type_.compact_from is None else "other"
+        raise ValueError(
+            f"{where} {strides} strides, but only its address is passed; "
+            "also pass its strides, or declare it compact"
+        )
+    ndim = type_.ndim
+    assert ndim is not None  # `_check_field` requires it of tensors whose strides are passed
+    missing = [] if None in axes else [axis for axis in range(ndim) if axis not in axes]
+    compact = (
+        "strided" if not missing else f"compact from {missing[0]}" if missing[0] else "compact"
+    )
+    if type_.layout is None:
+        return compact
+    first = ndim if type_.compact_from is None else type_.compact_from
+    free = [axis for axis in missing if axis < (first if first >= 0 else first + ndim)]
+    if free:
+        plural = "s" if len(free) > 1 else ""
+        remedy = ", ".join(f"{name}.strides[{axis}]" for axis in free)
+        raise ValueError(
+            f"{where} any strides in dimension{plural} {', '.join(map(str, free))}, which are not "
+            f"passed; also pass {remedy}, or declare it `{compact}`"
+        )
+    return type_.layout

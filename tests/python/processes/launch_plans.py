@@ -131,6 +131,9 @@ PLANS = {
         "aligned(x: float32[n] align 64, y: float32[n] align 16 | None = None)",
         ptx({"aligned": "ll"}),
     ),
+    "rows": codegen.make_launch_plan(
+        "rows(x: float32[n, m])", ptx({"rows": "ll"}), arguments=["x", "x.strides[0]"]
+    ),
     "on_one": codegen.make_launch_plan(
         "on_one(x: float32[n] on cuda:1)", ptx({"on_one": "l"}), arguments=["x"]
     ),
@@ -138,6 +141,11 @@ PLANS = {
 
 # Rows: function, arguments, and the launch that the driver records.
 LAUNCHES = [
+    (
+        "rows",
+        (forged.Source((3, 2), (-4, 1), device=(2, 0)),),
+        "rows on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0",
+    ),
     ("scale", (vector(),), "scale_kernel on 0, grid 3 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("scale", (vector(5),), "scale_kernel on 0, grid 2 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("shared", (vector(), 48 << 10), "shared on 0, grid 1 1 1, block 1 1 1, 49152 bytes, stream 0"),
@@ -170,6 +178,14 @@ LAUNCHES = [
 
 # Rows: function, arguments, and error message; the tensors are created for each call.
 REFUSED = [
+    (
+        "rows",
+        lambda: (forged.Source((3, 2), (4, -1), device=(2, 0)),),
+        (
+            "ValueError: rows() argument 'x': expected a tensor that is compact from dimension 1, "
+            "got strides (4, -1)"
+        ),
+    ),
     (
         "scale",
         lambda: (),

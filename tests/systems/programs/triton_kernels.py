@@ -166,18 +166,28 @@ assert not allocator.alive
 
 module = to_module(
     product,
-    "product(x: float16[m, k] strided, y: float16[k, 128], out: out float32[128, 128])",
+    "product(x: float16[128, k] compact from 1, y: float16[k, 128], out: out float32[128, 128])",
     constexprs={"M": 128, "N": 128, "K": 64},
     arguments={"stride": "int32 x.strides[0]"},
+    when="k % K == 0",
     options={"num_warps": 8, "num_stages": 4},
     target=90,
 )
-x = Array(np.zeros((128, 256), np.float16)[:, :128])
+y, out = Array(np.zeros((128, 128), np.float16)), Array(np.zeros((128, 128), np.float32))
+wide = np.zeros((128, 256), np.float16)
 calls()
-module.product(x, Array(np.zeros((128, 128), np.float16)), Array(np.zeros((128, 128), np.float32)))
+module.product(Array(wide[:, :128]), y, out)
 granted, launched = calls("cuFuncSetAttribute")[0], calls()
 bytes_ = int(granted.split(", ")[2].rstrip(")"))
 assert bytes_ > 48 << 10, granted
+# The kernel gets the stride of the rows only, and reads whole blocks of 128 rows and K columns.
+reversed_columns = Array(wide[:, 127::-1])
+text = "'x': expected a tensor that is compact from dimension 1, got strides (256, -1)"
+refused(ValueError, text, module.product, reversed_columns, y, out)
+text = "'x': shape[0] must be 128, got 64"
+refused(ValueError, text, module.product, Array(wide[:64, :128]), y, out)
+text = "no launch variant accepts these arguments; expected k % 64 == 0"
+refused(ValueError, text, module.product, Array(wide[:, :96]), Array(y.content[:96]), out)
 
 # Results are allocated by the caller's framework; temporary memory is between two kinds of numbers.
 
