@@ -23,7 +23,7 @@ from ..signature._expression import (
 from ..signature._printing import type_text
 from ._device_image import DeviceImage
 from ._launch_parts import Launch
-from ._wrapper import Argument, always_bound, is_optional, result_names
+from ._wrapper import Argument, always_bound, is_optional, product, result_names
 
 __all__ = [
     "Bound",
@@ -115,9 +115,9 @@ def bounds(name: str, launch: Launch) -> list[Bound]:
         if axis:
             least, most = 1, _MOST[group][_AXES.index(axis)]
         found.append(_bound(name, field, extent, least, most))
-    found.append(_bound(name, "threads of a block", _product(launch.block), 1, _MAX_THREADS))
+    found.append(_bound(name, "threads of a block", product(launch.block), 1, _MAX_THREADS))
     if launch.cluster is not None:
-        blocks = _product(launch.cluster)
+        blocks = product(launch.cluster)
         found.append(_bound(name, "blocks of a cluster", blocks, 1, _MAX_CLUSTER))
         for axis, grid, cluster in zip(_AXES, launch.grid, launch.cluster):
             rest = Expression("%", (grid, cluster))
@@ -133,14 +133,6 @@ def _bound(name: str, field: str, extent: Extent, least: int, most: int) -> Boun
     shown = "" if isinstance(extent, int) else f" = {extent_text(extent)}"
     template = f"{name}(): {field}{shown} must be from {least} to {most}, got {{got}}"
     return Bound(extent, least, most, Failure("ValueError", template))
-
-
-def _product(three: tuple[Extent, ...]) -> Extent:
-    factors = [extent for extent in three if extent != 1]
-    product: Extent = factors[0] if factors else 1
-    for factor in factors[1:]:
-        product = Expression("*", (product, factor))
-    return product
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
@@ -318,8 +310,8 @@ def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[s
 def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind != "address" and argument.source in result_names(signature):
         raise ValueError(
-            f"{signature.name}: '{argument}' is a field of a result, and results are allocated "
-            "last; pass the expressions of its extents"
+            f"{signature.name}: '{argument}' is unknown until the result is allocated; "
+            "pass fields of a parameter"
         )
     if argument.dtype is not None:
         return argument.dtype

@@ -21,6 +21,7 @@ a result, a number       address where the callee writes it
 ``stream``               ``void*``, the current stream of the first tensor's device
 ``workspace(4*n)``       ``void*``, uninitialized memory of that size in bytes on the same device,
                          aligned to 256 bytes and released after the call; NULL for size 0
+``out.size`` ...         the same fields of a result ``out``, which is compact
 ``-1``, ``0.5``          ``int64_t`` or ``double``, a constant
 ``null``                 ``void*``, NULL
 =======================  ===========================================================================
@@ -40,7 +41,7 @@ from dataclasses import dataclass, replace
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, Result, Signature, TensorType
 from ..signature._checks import accepted_type_names
-from ..signature._expression import Extent, extent_text, names_in
+from ..signature._expression import Expression, Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
 from ..signature._printing import type_text
 from ..signature._types import ANY_EXTENT, ELLIPSIS, Type, is_ellipsis
@@ -54,6 +55,7 @@ __all__ = [
     "is_optional",
     "make_wrapper",
     "prepared",
+    "product",
     "result_names",
     "source_of",
 ]
@@ -458,8 +460,46 @@ def _source_argument(signature: Signature, text: str) -> Argument | None:
             f"fields are {', '.join(_FIELDS)}"
         )
     axis = None if attribute["axis"] is None else int(attribute["axis"])
-    _check_field(signature, text, types[name], field, axis)
-    return Argument(field, name, axis)
+    type_ = types[name]
+    _check_field(signature, text, type_, field, axis)
+    found = None
+    if name in result_names(signature) and isinstance(type_, TensorType):
+        found = _result_field(signature, type_, field, axis)
+    return Argument(field, name, axis) if found is None else found
+
+
+def _result_field(
+    signature: Signature, type_: TensorType, field: str, axis: int | None
+) -> Argument | None:
+    """Return a field of a result as an argument that needs no allocated tensor, or None.
+
+    Results are compact, so the extents in the signature determine sizes and strides.
+    """
+    shape = type_.shape or ()
+    if type_.ndim is None:
+        for parameter in signature.parameters:
+            other = parameter.type
+            if isinstance(other, TensorType) and other.shape == shape and not other.is_optional:
+                return Argument(field, parameter.name) if field in ("size", "ndim") else None
+    elif field == "ndim":
+        return Argument("extent", extent=len(shape), dtype="int32")
+    elif field == "size" or axis is not None:
+        parts = {
+            "size": shape,
+            "shape": shape[axis or 0 :][:1],
+            "strides": shape[(axis or 0) + 1 :],
+        }
+        return Argument("extent", extent=product(parts[field]))
+    return None
+
+
+def product(extents: Sequence[Extent]) -> Extent:
+    """Return the product of extents; factors 1 are omitted."""
+    found: Extent = 1
+    for extent in extents:
+        if extent != 1:
+            found = extent if found == 1 else Expression("*", (found, extent))
+    return found
 
 
 def _check_field(

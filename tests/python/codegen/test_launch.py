@@ -203,6 +203,16 @@ def test_a_plan_is_a_value():
     assert launch.kernels == {(): "fill"}
 
 
+def test_fields_of_results_are_expressions():
+    text = "f(x: float32[n, m]) -> (y: float32[2*n, m, 1], z: int8[n])"
+    fields = ["y.shape[0]", "y.strides[0]", "y.strides[1]", "y.strides[2]", "y.size", "y.ndim"]
+    types = [".u32", *[".u64"] * 7, ".u32"]
+    ptx = f".version 8.0\n.entry f({', '.join(f'.param {type_} x' for type_ in types)}) {{ ret; }}"
+    plan = make_launch_plan(text, ptx, arguments=["int32 z.size", "y", "z", *fields])
+    listed = ["n", "y", "z", "2*n", "m", "1", "1", "2*n*m", "3"]
+    assert list(map(str, plan.launches[0].arguments)) == listed
+
+
 TWO = (PTX, PTX.replace("sm_80", "sm_90"))
 
 
@@ -273,9 +283,9 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (
             lambda: make_launch_plan(
-                "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.size"]
+                "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.shape"]
             ),
-            "'result.size' is a field of a result, and results are allocated last",
+            "'result.shape' is unknown until the result is allocated; pass fields of a parameter",
         ),
         (
             lambda: make_launch_plan("fill(x: T[n]) where T in (int8, int16)", PTX, "fill_{T}"),

@@ -103,6 +103,14 @@ PLANS = {
         "results(x: T[n]) -> (y: T[n, 2], z: int32[n - 1]) where T in (int8, float32)",
         ptx({"results": "lll"}),
     ),
+    "fields": codegen.make_launch_plan(
+        "fields(x: float32[n, *s]) -> (y: float32[n + 1, 3, 4], z: float32[n, *s])",
+        ptx({"fields": "lliliillllii"}),
+        arguments=[
+            *("y", "z", "int32 y.shape[0]", "y.shape[1]", "int32 y.strides[0]", "int32 y.ndim"),
+            *("y.strides[1]", "y.strides[2]", "y.size", "z.size", "z.ndim", "int32 z.size"),
+        ],
+    ),
     "one_result": codegen.make_launch_plan(
         "one_result(x: float32[n]) -> float32[n]", ptx({"one_result": "ll"})
     ),
@@ -414,6 +422,21 @@ def check_memory(module) -> None:
         for x, dtype in ((vector(4), "float32"), (vector(4, dtype=(0, 8, 1)), "int8")):
             y, z = module.results(x)
             assert (y.shape, z.shape, str(y.dtype), str(z.dtype)) == ((4, 2), (3,), dtype, "int32")
+        types = (
+            c_void_p,
+            c_void_p,
+            c_int32,
+            c_int64,
+            c_int32,
+            c_int32,
+            *[c_int64] * 4,
+            c_int32,
+            c_int32,
+        )
+        with run_at_launch(lambda launch: seen.append(launch.values(*types))):
+            y, z = module.fields(forged.Source((2, 5), (5, 1), device=(2, 0)))
+        addresses = y.data_ptr(), z.data_ptr()
+        assert seen[2] == (*addresses, 3, 3, 12, 3, 4, 1, 36, 10, 2, 10)
         z, w = module.whole(None, forged.Source((2, 3), (3, 1), device=(2, 0)))
         assert (z.shape, w.shape, str(w.dtype)) == ((2, 3, 2), (3, 2, 3), "int8")
         z, w = module.whole(None, forged.Source((), (), device=(2, 0)))
