@@ -23,7 +23,15 @@ from ..signature._expression import (
 from ..signature._printing import type_text
 from ._device_image import DeviceImage
 from ._launch_parts import Launch
-from ._wrapper import Argument, always_bound, is_optional, product, result_names
+from ._wrapper import (
+    Argument,
+    always_bound,
+    is_optional,
+    is_unsigned,
+    product,
+    result_names,
+    unsigned_operand,
+)
 
 __all__ = [
     "Bound",
@@ -172,7 +180,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
     bound = set(always_bound(signature))
     for launch in launches:
         _check_parts(launch)
-        _check_names(signature.name, launch, bound)
+        _check_names(signature, launch, bound)
         for condition in launch.when:
             _check_constants(signature.name, (condition.left, condition.right))
         for limit in bounds(signature.name, launch):
@@ -229,16 +237,18 @@ def _check_signature(signature: Signature) -> None:
             )
 
 
-def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
+def _check_names(signature: Signature, launch: Launch, bound: set[str]) -> None:
     used: dict[str, Extent] = dict(fields(launch))
     for condition in launch.when:
         used[f"when {condition}"] = Expression("max", (condition.left, condition.right))
     for field, extent in used.items():
         for name in names_in(extent):
+            if is_unsigned(signature, name):
+                raise ValueError(f"{signature.name}: {field}: {unsigned_operand(name)}")
             if name not in bound:
                 known = ", ".join(sorted(bound)) or "none"
                 raise ValueError(
-                    f"{function}: '{name}' in {field} is not an extent of every call; "
+                    f"{signature.name}: '{name}' in {field} is not an extent of every call; "
                     f"expected one of: {known}"
                 )
 

@@ -53,11 +53,13 @@ __all__ = [
     "always_bound",
     "callees_of",
     "is_optional",
+    "is_unsigned",
     "make_wrapper",
     "prepared",
     "product",
     "result_names",
     "source_of",
+    "unsigned_operand",
 ]
 
 MAX_NDIM = 64  # largest number of dimensions of a result with an ellipsis such as `*s`
@@ -316,9 +318,25 @@ def always_bound(signature: Signature) -> Iterator[str]:
                 shape = parameter.type.shape or ()
                 yield from (e for e in shape if isinstance(e, str) and not is_ellipsis(e))
         elif (accepted_type_names(parameter.type) or ("",))[0] == "int":
-            is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
-            if not is_optional(parameter) and not is_unsigned:
+            may_exceed = getattr(parameter.type, "dtype", "") == "uint64"
+            if not is_optional(parameter) and not may_exceed:
                 yield parameter.name
+
+
+def is_unsigned(signature: Signature, name: str) -> bool:
+    """Return True if a name is that of a required uint64 parameter, and not of an extent."""
+    if name in always_bound(signature):
+        return False
+    types = [parameter.type for parameter in signature.parameters if parameter.name == name]
+    return bool(types) and getattr(types[0], "dtype", "") == "uint64" and not types[0].is_optional
+
+
+def unsigned_operand(name: str) -> str:
+    """Return the reason why a uint64 parameter cannot be part of an expression, and a remedy."""
+    return (
+        f"'{name}' is uint64, and expressions are limited to signed 64-bit integers; "
+        f"pass 'uint64 {name}' alone, or declare '{name}: int'"
+    )
 
 
 def source_of(signature: Signature, ellipsis: str) -> Parameter:
@@ -403,6 +421,12 @@ def _argument(signature: Signature, text: str) -> Argument:
     found = _source_argument(signature, text) or _extent_argument(signature, text)
     if dtype is None:
         return found
+    if is_integer and found.kind == "value" and is_unsigned(signature, text):
+        if dtype == "uint64":
+            return found
+        raise ValueError(
+            f"{signature.name}: {text!r} cannot be converted to {dtype}: {unsigned_operand(text)}"
+        )
     if is_integer and found.kind == "value" and text in always_bound(signature):
         found = Argument("extent", extent=text)
     if not _is_convertible(signature, found, is_integer=is_integer):
@@ -529,6 +553,8 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
         raise ValueError(f"{signature.name}: expected an argument of the callee, got {text!r}")
     bound = set(always_bound(signature))
     for name in names_in(extent):
+        if is_unsigned(signature, name):
+            raise ValueError(f"{signature.name}: {text!r}: {unsigned_operand(name)}")
         if name not in bound:
             raise ValueError(
                 f"{signature.name}: {text!r} is neither a parameter nor a result, and '{name}' is "

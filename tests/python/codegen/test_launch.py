@@ -229,6 +229,14 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(block=["1", "k"]), "'k' in block.y is not an extent of every call"),
         (lambda: fill(shared_memory="k"), "'k' in shared_memory is not an extent of every call"),
         (lambda: fill(when="k > 3"), "'k' in when k > 3 is not an extent of every call"),
+        (
+            lambda: make_launch_plan("fill(k: uint64)", PTX, grid="k + 1"),
+            "fill: grid.x: 'k' is uint64, and expressions are limited to signed 64-bit integers",
+        ),
+        (
+            lambda: make_launch_plan("fill(k: uint64)", PTX, when="1 < k"),
+            "fill: when 1 < k: 'k' is uint64, and expressions are limited to signed 64-bit",
+        ),
         (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
         (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
         (lambda: fill(when="n > 3 and"), "expected the end, got .and."),

@@ -143,6 +143,12 @@ def test_each_combination_of_dtypes_has_a_callee():
         ),
         ("f(x: int)", {"arguments": ["stream"]}, "a stream needs a required tensor parameter"),
         ("f(x: float)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
+        (
+            "f(x: uint64)",
+            {"arguments": ["int64 x"]},
+            "f: 'x' cannot be converted to int64: 'x' is uint64, .*; pass 'uint64 x' alone, or",
+        ),
+        ("f(x: uint64)", {"arguments": ["x + 1"]}, r"f: 'x \+ 1': 'x' is uint64, and expressions"),
         ("f(x: int)", {"arguments": ["int7 x"]}, "C has no integer type int7"),
         ("f(x: Tensor)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
         ("f(x: Tensor[n])", {"arguments": ["_"]}, "expected an argument of the callee, got '_'"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_void_p
+from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
 
 import forged
@@ -135,6 +135,11 @@ PLANS = {
     "narrow": codegen.make_launch_plan(
         "narrow(k: int)", ptx({"narrow": "i"}), arguments=["int32 k"]
     ),
+    "unsigned": codegen.make_launch_plan(
+        "unsigned(seed: uint64, n: int = 7, k: uint64 = 18446744073709551615)",
+        ptx({"unsigned": "lllll"}),
+        arguments=["seed", "uint64 seed", "uint64 n", "uint64 18446744073709551614", "k"],
+    ),
     "aligned": codegen.make_launch_plan(
         "aligned(x: float32[n] align 64, y: float32[n] align 16 | None = None)",
         ptx({"aligned": "ll"}),
@@ -245,6 +250,13 @@ REFUSED = [
         lambda: (33,),
         "ValueError: product(): threads of a block = k*k must be from 1 to 1024, got 1089",
     ),
+    ("unsigned", lambda: (-1,), "ValueError: unsigned() argument 'seed': -1 does not fit uint64"),
+    (
+        "unsigned",
+        lambda: (2**64,),
+        ("ValueError: unsigned() argument 'seed': expected uint64, got int of more than 64 bits"),
+    ),
+    ("unsigned", lambda: (0, -1), "ValueError: unsigned(): n = -1 does not fit uint64"),
     ("narrow", lambda: (2**31,), "ValueError: narrow(): k = 2147483648 does not fit int32"),
     (
         "shared",
@@ -390,6 +402,19 @@ def check_values(module) -> None:
     with run_at_launch(lambda launch: seen.append(launch.values(*[c_void_p] * 39, c_int64))):
         module.many(x)
     assert seen == [(*[x.address + 8] * 39, 3)]
+
+
+def check_unsigned(module) -> None:
+    seen: list[tuple[object, ...]] = []
+    with run_at_launch(lambda launch: seen.append(launch.values(*[c_uint64] * 5))):
+        module.unsigned(2**64 - 1)
+        module.unsigned(2**63, 2**63 - 1, 2**63 + 1)
+        module.unsigned(3, k=0)
+    assert seen == [
+        (2**64 - 1, 2**64 - 1, 7, 2**64 - 2, 2**64 - 1),
+        (2**63, 2**63, 2**63 - 1, 2**64 - 2, 2**63 + 1),
+        (3, 3, 7, 2**64 - 2, 0),
+    ]
 
 
 def check_dtypes(module) -> None:
@@ -556,6 +581,7 @@ def main() -> None:
             check_keywords,
             check_values,
             check_dtypes,
+            check_unsigned,
             check_memory,
             check_stream,
             check_driver_errors,
