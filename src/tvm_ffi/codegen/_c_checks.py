@@ -76,6 +76,12 @@ class CheckPrinter:
         """Return the name of the C flag that is true if an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
+    def presence(self, name: str) -> str:
+        """Return the C condition that an optional argument is not None."""
+        type_ = self._signature.parameters[self._position(name)].type
+        is_tensor = isinstance(type_, TensorType)
+        return f"({self.argument(name)} != NULL)" if is_tensor else self.given(name)
+
     def extent_name(self, name: str) -> str:
         """Return the name of the C local variable with the value of an extent name."""
         return local_name("dim", name, extent_names(self._signature).index(name))

@@ -35,11 +35,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
-from ..signature import Parameter, Result, Signature, TensorType
+from ..signature import EMPTY, Parameter, Result, Signature, TensorType, ValueType
 from ..signature._checks import accepted_type_names
 from ..signature._expression import Expression, Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
@@ -60,6 +60,7 @@ __all__ = [
     "result_names",
     "source_of",
     "unsigned_operand",
+    "with_given",
 ]
 
 MAX_NDIM = 64  # largest number of dimensions of a result with an ellipsis such as `*s`
@@ -224,6 +225,8 @@ def prepared(
     device: str | None,
     *,
     has_addresses: bool = False,
+    given: Collection[str] = (),
+    absent: Collection[str] = (),
 ) -> tuple[Signature, tuple[Argument, ...]]:
     """Return a signature extended by the callee's conditions, and the callee's arguments.
 
@@ -233,6 +236,8 @@ def prepared(
         As in `make_wrapper`.
     has_addresses : bool
         Whether the callee writes numeric results through their addresses.
+    given, absent : collection of str
+        Optional parameters that are not None, and that are None, when the callee is called.
 
     Raises
     ------
@@ -248,8 +253,29 @@ def prepared(
             if isinstance(result.type, TensorType) or has_addresses
         ]
         arguments = [*(parameter.name for parameter in signature.parameters), *written]
-    read = tuple(_argument(signature, text) for text in arguments)
-    return _refined(signature, read, device), read
+    present = with_given(signature, given)
+    read = tuple(_argument(present, text) for text in arguments)
+    return _refined(signature, read, device, absent), read
+
+
+def with_given(signature: Signature, given: Collection[str]) -> Signature:
+    """Return a signature in which some optional parameters are required."""
+    if not given:
+        return signature
+    # A parameter without a default may follow one with a default only if both are keyword-only.
+    parameters = [replace(parameter, kind="keyword-only") for parameter in signature.parameters]
+    for index, parameter in enumerate(parameters):
+        if parameter.name in given:
+            type_ = _without_none(parameter.type)
+            parameters[index] = replace(parameter, type=type_, default=EMPTY)
+    return replace(signature, parameters=tuple(parameters))
+
+
+def _without_none(type_: Type) -> Type:
+    if not isinstance(type_, ValueType):
+        return replace(type_, is_optional=False)
+    schema = type_.schema
+    return ValueType(schema.args[0]) if schema.origin == "Optional" and schema.args else type_
 
 
 # ---- restrictions on signatures ------------------------------------------------------------------
@@ -590,8 +616,17 @@ def _check_written(wrapper: Wrapper) -> None:
 # ---- conditions that the callee relies on --------------------------------------------------------
 
 
-def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
-    """Return the signature, with conditions added to the tensors whose address the callee gets."""
+def _refined(
+    signature: Signature,
+    arguments: Sequence[Argument],
+    device: str | None,
+    absent: Collection[str],
+) -> Signature:
+    """Return the signature, with conditions added to the tensors whose address the callee gets.
+
+    Tensors that are None get the same conditions, so that the signature is that of a callee which
+    takes the tensor.
+    """
     addresses = {argument.source for argument in arguments if argument.kind == "address"}
     parameters = []
     for parameter in signature.parameters:
@@ -599,6 +634,8 @@ def _refined(signature: Signature, arguments: Sequence[Argument], device: str | 
         if isinstance(type_, TensorType) and parameter.name in addresses:
             layout = _refined_layout(signature, parameter.name, type_, arguments)
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)
+        elif isinstance(type_, TensorType) and parameter.name in absent:
+            type_ = replace(type_, is_pointer=True, device=type_.device or device)
         parameters.append(replace(parameter, type=type_))
     return replace(signature, parameters=tuple(parameters))
 

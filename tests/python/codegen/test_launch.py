@@ -237,6 +237,25 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: make_launch_plan("fill(k: uint64)", PTX, when="1 < k"),
             "fill: when 1 < k: 'k' is uint64, and expressions are limited to signed 64-bit",
         ),
+        (
+            lambda: fill(when="x is None"),
+            "'x' in when x is None is not a parameter that may",
+        ),
+        (
+            lambda: fill(when="k is not None"),
+            "'k' in when k is not None is not a param.* none",
+        ),
+        (lambda: fill(when="None is x"), "a condition compares .* got 'None is x'"),
+        (
+            lambda: make_launch_plan(
+                "fill(n: int | None)", PTX, when="n > 3 and n is not None", arguments=[]
+            ),
+            "'n' in when n > 3 is not an extent of every call",
+        ),
+        (
+            lambda: make_launch_plan("fill(n: int | None)", PTX, when="n is None"),
+            "parameter 'n' may be None, which a kernel cannot take as a number",
+        ),
         (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
         (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
         (lambda: fill(when="n > 3 and"), "expected the end, got .and."),

@@ -39,6 +39,8 @@ def at(offset: int, extent: int = 2):
 
 
 SCALE = "scale(x: float32[n], y: out float32[n], a: float = 2.0, flag: bool = True)"
+SCALED = "bias is None and a is not None and i is not None"
+LARGE = "bias is not None and k > n"
 PLANS = {
     "scale": codegen.make_launch_plan(
         SCALE,
@@ -140,6 +142,22 @@ PLANS = {
         ptx({"unsigned": "lllll"}),
         arguments=["seed", "uint64 seed", "uint64 n", "uint64 18446744073709551614", "k"],
     ),
+    "optional": codegen.LaunchPlan.first_of(
+        codegen.make_launch_plan(
+            "optional(x: float32[n], bias: float32[k] strided | None = None, "
+            "a: float | None = 3, i: int | None = None)",
+            ptx({name: letters}),
+            name,
+            arguments=arguments,
+            when=when,
+        )
+        for name, letters, arguments, when in (
+            ("plain", "l", ["x"], "bias is None and a is None"),
+            ("scaled", "lfl", ["x", "float32 a", "i"], SCALED),
+            ("large", "llil", ["x", "bias", "int32 k", "bias.strides[0]"], LARGE),
+            ("biased", "lll", ["x", "bias", "bias.strides[0]"], "bias is not None"),
+        )
+    ),
     "aligned": codegen.make_launch_plan(
         "aligned(x: float32[n] align 64, y: float32[n] align 16 | None = None)",
         ptx({"aligned": "ll"}),
@@ -191,6 +209,19 @@ LAUNCHES = [
 
 # Rows: function, arguments, and error message; the tensors are created for each call.
 REFUSED = [
+    (
+        "optional",
+        lambda: (vector(),),
+        (
+            "ValueError: optional(): no launch variant accepts these arguments; expected "
+            f"bias is None and a is None, or {SCALED}, or {LARGE}, or bias is not None"
+        ),
+    ),
+    (
+        "optional",
+        lambda: (vector(), vector(device=(1, 0))),
+        "ValueError: optional() argument 'bias': expected device cuda, got cpu:0",
+    ),
     (
         "rows",
         lambda: (forged.Source((3, 2), (4, -1), device=(2, 0)),),
@@ -417,6 +448,39 @@ def check_unsigned(module) -> None:
     ]
 
 
+def check_optional(module) -> None:
+    x, small, large = vector(3), forged.Source((2,), (2,), device=(2, 0)), vector(4)
+    types = {
+        "plain": [c_void_p],
+        "scaled": [c_void_p, c_float, c_int64],
+        "large": [c_void_p, c_void_p, c_int32, c_int64],
+        "biased": [c_void_p, c_void_p, c_int64],
+    }
+
+    def launched(launch) -> None:
+        name = launch.kernel.decode()
+        seen.append((name, *launch.values(*types[name])[1:]))
+
+    seen: list[tuple[object, ...]] = []
+    with run_at_launch(launched):
+        module.optional(x, None, None)
+        module.optional(x, None, None, 5)
+        module.optional(x, a=1, i=-5)
+        module.optional(x, i=0)
+        module.optional(x, large)
+        module.optional(x, large, None, 7)
+        module.optional(x, small)
+    assert seen == [
+        ("plain",),
+        ("plain",),
+        ("scaled", 1.0, -5),
+        ("scaled", 3.0, 0),
+        ("large", large.address, 4, 1),
+        ("large", large.address, 4, 1),
+        ("biased", small.address, 2),
+    ]
+
+
 def check_dtypes(module) -> None:
     int8, int16, float32 = (0, 8, 1), (0, 16, 1), (2, 32, 1)
     for x, y, kernel in (
@@ -582,6 +646,7 @@ def main() -> None:
             check_values,
             check_dtypes,
             check_unsigned,
+            check_optional,
             check_memory,
             check_stream,
             check_driver_errors,
