@@ -404,6 +404,13 @@ WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
 }
 
+/* Convert an integer or a bool in an argument for a float parameter; a kernel reads v_float64. */
+WRAPPER_HOT void wrapper_convert_to_float(TVMFFIAny* value) {
+  if (value->type_index != kTVMFFIInt && value->type_index != kTVMFFIBool) return;
+  value->v_float64 = (double)value->v_int64;
+  value->type_index = kTVMFFIFloat;
+}
+
 /* Return the index of the first NUL in a string; -1 if the string has no NUL. */
 WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
   for (size_t i = 0; i < text.size; ++i) {

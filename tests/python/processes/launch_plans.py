@@ -12,6 +12,7 @@ from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_uint6
 from pathlib import Path
 
 import forged
+import numpy as np
 import pytest
 from fake_device import Allocator, calls, driver, run_at_launch, vector
 
@@ -396,7 +397,11 @@ def check_keywords(module) -> None:
         seen: list[tuple[object, ...]] = []
         module.scale(x, a=3.5, y=y)
         module.scale(x, y)
-        assert seen == [(x.address, 3.5), (x.address, 2.0)]
+        module.scale(x, y, True)
+        module.scale(x, y, np.int64(-3))
+        module.scale(x, y, np.float32(0.5))
+        numbers = 3.5, 2.0, 1.0, -3.0, 0.5
+        assert seen == [(x.address, number) for number in numbers]
     with pytest.raises(TypeError, match="did you mean 'flag'"):
         module.scale(x, y, flags=1)
 
