@@ -130,7 +130,7 @@ def test_tensors_without_strides_are_compact(library):
     ("count", "byte_offset", "what", "error", "text"),
     [
         (2, 0, 1, ValueError, "expected the address of the first element, got NULL"),
-        (2, 0, 2, TypeError, "expected float32*[n] on cpu, got NULL"),
+        (2, 0, 2, TypeError, "expected float32[n] compact on cpu, got NULL"),
         (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got remainder 2"),
     ],
 )
