@@ -341,6 +341,8 @@ class _CheckBuilder:
                 f"the array is read-only, and the function writes into it; pass a writable {remedy}"
             )
             yield self._check("writable", writable=self._failure("BufferError", template))
+            if first == 0:
+                return  # compact tensors have no repeated elements
             template = (
                 "expected an array without repeated elements, because the function writes into it, "
                 "got strides {got}"
