@@ -39,7 +39,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
-from ..signature import EMPTY, Parameter, Result, Signature, TensorType, ValueType
+from ..signature import EMPTY, Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._checks import accepted_type_names
 from ..signature._expression import Expression, Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
@@ -353,8 +353,10 @@ def is_unsigned(signature: Signature, name: str) -> bool:
     """Return True if a name is that of a required uint64 parameter, and not of an extent."""
     if name in always_bound(signature):
         return False
-    types = [parameter.type for parameter in signature.parameters if parameter.name == name]
-    return bool(types) and getattr(types[0], "dtype", "") == "uint64" and not types[0].is_optional
+    return any(
+        parameter.name == name and parameter.type == ScalarType("uint64")
+        for parameter in signature.parameters
+    )
 
 
 def unsigned_operand(name: str) -> str:
