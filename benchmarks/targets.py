@@ -105,7 +105,7 @@ TARGETS: tuple[Target, ...] = (
     Target("found_cpp", ABSOLUTE, 5.0),
     Target("wrapper_call", FLOOR, 1.1),
     Target("launch_call", FLOOR, 1.1),
-    Target("launch_module_call", FLOOR, 1.1),
+    Target("launch_module_call", "launch_call", 1.15),
     Target("wrapper_compile", ABSOLUTE, 300.0),
     Target("wrapper_llvm_call", FLOOR, 1.1),
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),

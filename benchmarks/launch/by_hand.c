@@ -30,6 +30,7 @@ static inline int check_vector(const DLTensor* x) {
     return fail("ValueError", "expected float32");
   }
   if (x->device.device_type != kDLCUDA) return fail("ValueError", "expected a CUDA tensor");
+  if (x->shape[0] < 0) return fail("ValueError", "expected an extent >= 0");
   if (x->strides != NULL && x->strides[0] != 1 && x->shape[0] > 1) {
     return fail("ValueError", "expected a compact tensor");
   }
@@ -83,6 +84,12 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_by_hand(void* handle, const TVMFFIAny* args, in
   const DLTensor *x = tensor_of(&args[0]), *y = tensor_of(&args[1]);
   if (check_vector(x) != 0 || check_vector(y) != 0) return -1;
   if (y->shape[0] != x->shape[0]) return fail("ValueError", "y must have the shape of x");
+  uintptr_t x_start = (uintptr_t)x->data + x->byte_offset;
+  uintptr_t y_start = (uintptr_t)y->data + y->byte_offset;
+  uintptr_t size = (uintptr_t)x->shape[0] * sizeof(float);
+  if (x_start < y_start + size && y_start < x_start + size) {
+    return fail("ValueError", "expected no overlap");
+  }
   float a = 1;
   if (num_args > 2) {
     if (args[2].type_index == kTVMFFIFloat) {

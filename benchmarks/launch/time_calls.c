@@ -50,7 +50,7 @@ static TVMFFIAny function_of(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  static float data[32];
+  static float data[32], written[32];
   int64_t shape[] = {32}, strides[] = {1};
   struct {
     TVMFFIObject header;
@@ -62,8 +62,11 @@ int main(int argc, char** argv) {
                          .dtype = {kDLFloat, 32, 1},
                          .shape = shape,
                          .strides = strides}};
-  TVMFFIAny tensor = {.type_index = kTVMFFITensor, .v_obj = &object.header};
-  TVMFFIAny args[] = {tensor, tensor, {.type_index = kTVMFFIFloat, .v_float64 = 2}};
+  TVMFFIAny x = {.type_index = kTVMFFITensor, .v_obj = &object.header}, y = x;
+  __typeof__(object) other = object;
+  other.tensor.data = written;
+  y.v_obj = &other.header;
+  TVMFFIAny args[] = {x, y, {.type_index = kTVMFFIFloat, .v_float64 = 2}};
   int rounds = argc > 2 ? atoi(argv[2]) : 1;
   TVMFFIAny module = function_of(argv[1]);
   TVMFFISafeCallType safe_call = TVMFFIFunctionGetCellPtr(module.v_obj)->safe_call;

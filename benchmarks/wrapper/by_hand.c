@@ -49,6 +49,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_by_hand(void* handle, const TVMFFIAny* args, in
     return fail("ValueError", "x must be float32");
   }
   if (x->device.device_type != kDLCPU) return fail("ValueError", "x must be on the CPU");
+  if (x->shape[0] < 0 || x->shape[1] < 0) return fail("ValueError", "x must have extents >= 0");
   if (!is_compact(x)) return fail("ValueError", "x must be compact");
   if (!is_usable(x)) return fail("ValueError", "x must be aligned");
 
@@ -64,6 +65,12 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_by_hand(void* handle, const TVMFFIAny* args, in
     return fail("ValueError", "y must have the shape of x");
   }
   if (!is_usable(y)) return fail("ValueError", "y must be aligned");
+  uintptr_t x_start = (uintptr_t)x->data + x->byte_offset;
+  uintptr_t y_start = (uintptr_t)y->data + y->byte_offset;
+  uintptr_t size = (uintptr_t)(x->shape[0] * x->shape[1]) * sizeof(float);
+  if (x_start < y_start + size && y_start < x_start + size) {
+    return fail("ValueError", "y must not overlap x");
+  }
 
   double a = 1.0;
   if (num_args > 2) {

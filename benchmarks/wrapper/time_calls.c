@@ -26,7 +26,7 @@ static double nanoseconds_per_call(TVMFFISafeCallType volatile function, const T
 }
 
 int main(int argc, char** argv) {
-  static float data[32];
+  static float data[32], written[32];
   int64_t shape[] = {4, 8}, strides[] = {8, 1};
   struct {
     TVMFFIObject header;
@@ -38,8 +38,11 @@ int main(int argc, char** argv) {
                          .dtype = {kDLFloat, 32, 1},
                          .shape = shape,
                          .strides = strides}};
-  TVMFFIAny tensor = {.type_index = kTVMFFITensor, .v_obj = &object.header};
-  TVMFFIAny args[] = {tensor, tensor, {.type_index = kTVMFFIFloat, .v_float64 = 2}};
+  TVMFFIAny x = {.type_index = kTVMFFITensor, .v_obj = &object.header}, y = x;
+  __typeof__(object) other = object;
+  other.tensor.data = written;
+  y.v_obj = &other.header;
+  TVMFFIAny args[] = {x, y, {.type_index = kTVMFFIFloat, .v_float64 = 2}};
   int rounds = argc > 1 ? atoi(argv[1]) : 1;
   for (int i = 0; i < rounds; ++i) {
     double generated = nanoseconds_per_call(__tvm_ffi_scale, args);

@@ -17,7 +17,7 @@ using namespace tvm::ffi;
 using namespace tvm::ffi::extra::cuda;
 
 constexpr int64_t kArguments = 4, kResults = 1, kRegisters = 8, kFailures = 2, kSets = 2;
-constexpr int64_t kLastOperation = static_cast<int64_t>(extra::checks::Operation::kSameDimensions);
+constexpr int64_t kLastOperation = static_cast<int64_t>(extra::checks::Operation::kJumpIfNone);
 
 // ---- Programs -----------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ TABLE = [row for row in cases.TABLE if row[0] in SIGNATURES] + [
     ("maybe", (), "missing 1 required positional argument: 'x'"),
     ("maybe", (cases.zeros(3), None, 2), "'n': must be n = 3, got 2"),
     ("maybe", (None, cases.zeros(3), 2), "'n': must be n = 3, got 2"),
-    ("maybe", (3,), "'x': expected float32*[n] | None, got int"),
+    ("maybe", (3,), "'x': expected float32[n] compact | None, got int"),
     ("spaces", (cases.zeros(2),), "'x': expected device cpu:1, got cpu:0"),
     ("spaces", (None, cases.zeros(2)), "'y': expected device cuda, got cpu:0"),
 ]
@@ -208,7 +208,7 @@ def test_moved_arguments_are_checked(library, callers):
         (0, 4, None),
         (0, 2, "expected an address aligned to 4 bytes, got remainder 2"),
         (1, 0, "expected the address of the first element, got NULL"),
-        (2, 0, "expected float32*[n], got NULL"),
+        (2, 0, "expected float32[n] compact, got NULL"),
     ],
 )
 def test_dltensor_arguments_are_checked(library, callers, tensor, offset, text):

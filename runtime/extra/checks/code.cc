@@ -196,6 +196,12 @@ void CheckRun::Execute(size_t start) {
         CheckSameDimensions(o);
         at = o + 8;
         break;
+      case Operation::kJumpIfNone: {
+        bool is_given = static_cast<size_t>(o[0]) < num_args_;
+        bool is_none = is_given ? args_[o[0]].type_index == kTVMFFINone : o[1] != 0;
+        at = is_none ? code + o[2] : o + 3;
+        break;
+      }
     }
   }
 }

@@ -67,7 +67,8 @@ namespace tvm::ffi::extra::checks {
 
 // Operations and the kinds of their operands: V register, T tensor, F message, N number, J jump
 // target.  The first V of an arithmetic operation is its result.  The comment after an operation
-// explains its N operands and names the failed condition for each F operand.
+// explains its N operands and names the failed condition for each F operand.  The operands of
+// kSameDimensions are two tensors, each with its Gap, and messages for their count and an extent.
 // ORDER check-operations.
 #define TVM_FFI_CHECK_OPERATIONS(OPERATION)        \
   OPERATION(kEnd, "")                              \
@@ -94,7 +95,8 @@ namespace tvm::ffi::extra::checks {
   OPERATION(kDeviceNumber, "VT")                   \
   OPERATION(kExtent, "VTN") /* axis */             \
   OPERATION(kStride, "VTN")                        \
-  OPERATION(kSameDimensions, "TNNTNNFF") /* see Gap; count, extent */
+  OPERATION(kSameDimensions, "TNNTNNFF")           \
+  OPERATION(kJumpIfNone, "TNJ") /* 1: a missing argument is None */
 
 enum class Operation : int64_t {
 #define TVM_FFI_CHECK_OPERATION_(name, operands) name,

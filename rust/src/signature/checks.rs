@@ -174,10 +174,10 @@ fn check_argument(
         return match tensor_in(argument) {
             Some(tensor) => check_tensor(signature, parameter, kind, tensor, names),
             None if parameter.is_optional && argument.is_none() => Ok(()),
-            None => Err(wrong_type(parameter, argument)),
+            None => Err(wrong_type(signature, parameter, argument)),
         };
     }
-    check_value(parameter, argument)?;
+    check_value(signature, parameter, argument)?;
     match (parameter.extent_name, integer_in(argument)) {
         (Some(name), Some(got)) => check_name(signature, name, got, None, names),
         _ => Ok(()),
@@ -185,17 +185,53 @@ fn check_argument(
 }
 
 #[cold]
-fn wrong_type(parameter: &Parameter, argument: &AnyView<'_>) -> Mismatch {
+fn wrong_type(signature: &Signature, parameter: &Parameter, argument: &AnyView<'_>) -> Mismatch {
     let is_integer = matches!(
         parameter.kind,
         Kind::Int | Kind::Integer(..) | Kind::Float | Kind::Floating(_) | Kind::Bool
     );
     let is_big = argument.resolved().type_index() == abi::kTVMFFIBigInt;
     let kind = if is_integer && is_big { "ValueError" } else { "TypeError" };
-    Mismatch { kind, ..Mismatch::expected(parameter.type_text, argument) }
+    Mismatch { kind, ..Mismatch::expected(&shown_type(signature, parameter), argument) }
 }
 
-fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mismatch> {
+/// Return the type of a parameter as callers see it: with dtypes in place of a dtype variable, and
+/// with `compact` in place of the star of a tensor that is passed by address.
+#[cold]
+fn shown_type(signature: &Signature, parameter: &Parameter) -> String {
+    let text = parameter.type_text;
+    let Kind::Tensor(kind) = &parameter.kind else { return text.to_owned() };
+    if !kind.is_pointer && kind.variable.is_none() {
+        return text.to_owned();
+    }
+    let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
+    let end = match text.find('}') {
+        Some(end) => end + 1,
+        None => text.find(|c| !is_in_name(c)).unwrap_or(text.len()),
+    };
+    let (mut dtype, rest) = (text[..end].to_owned(), text[end..].trim_start());
+    if let Some(index) = kind.variable {
+        let set = &signature.variables[index].dtypes;
+        let listed = set.texts[..set.count].join(", ");
+        dtype = if set.count == 1 { listed } else { format!("{{{listed}}}") };
+    }
+    let rest = rest.trim_start_matches('*').trim_start();
+    let (mut shape, rest) = rest.split_at(rest.find(']').map_or(0, |end| end + 1));
+    if shape.is_empty() && dtype != "Tensor" {
+        shape = "[...]";
+    }
+    let rest = rest.trim_start();
+    let has_layout = rest.starts_with("compact") || rest.starts_with("strided");
+    let layout = if kind.is_pointer && !has_layout { " compact" } else { "" };
+    let space = if rest.is_empty() { "" } else { " " };
+    format!("{dtype}{shape}{layout}{space}{rest}")
+}
+
+fn check_value(
+    signature: &Signature,
+    parameter: &Parameter,
+    argument: &AnyView<'_>,
+) -> Result<(), Mismatch> {
     let index = argument.type_index();
     let has_type = match parameter.kind {
         Kind::Other | Kind::Tensor(_) => true,
@@ -210,7 +246,7 @@ fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mism
         Kind::Pointer => index == abi::kTVMFFIOpaquePtr || argument.is_none(),
     };
     if !(has_type || (parameter.is_optional && argument.is_none())) {
-        return Err(wrong_type(parameter, argument));
+        return Err(wrong_type(signature, parameter, argument));
     }
     let Kind::Integer(bits, is_signed) = parameter.kind else { return Ok(()) };
     integer_in(argument).map_or(Ok(()), |got| check_range(bits, is_signed, got))

@@ -428,7 +428,8 @@ class CallPrinter:
     def _value(self, position: int, argument: Argument, dtypes: Mapping[str, str]) -> str:
         """Return the C expression of a callee argument."""
         if argument.kind == "constant":
-            return f"({self._type_of(argument, dtypes)}){number(argument.number)}"
+            constant = number(argument.number, argument.dtype or "int64")
+            return f"({self._type_of(argument, dtypes)}){constant}"
         if argument.kind == "null":
             return "NULL"
         if argument.kind == "workspace":

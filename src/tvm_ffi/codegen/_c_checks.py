@@ -24,6 +24,7 @@ from ..signature._checks import (
     too_many_arguments,
 )
 from ..signature._expression import Extent, names_in
+from ..signature._types import Type
 from ..signature._values import alignment_of
 from ._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
 from ._c_errors import fail, fail_dtype, fail_type, fail_with
@@ -75,6 +76,12 @@ class CheckPrinter:
     def given(self, name: str) -> str:
         """Return the name of the C flag that is true if an optional argument is not None."""
         return local_name("has", name, self._position(name))
+
+    def presence(self, name: str) -> str:
+        """Return the C condition that an optional argument is not None."""
+        type_ = self._signature.parameters[self._position(name)].type
+        is_tensor = isinstance(type_, TensorType)
+        return f"({self.argument(name)} != NULL)" if is_tensor else self.given(name)
 
     def extent_name(self, name: str) -> str:
         """Return the name of the C local variable with the value of an extent name."""
@@ -319,10 +326,20 @@ class CheckPrinter:
     def _overlap(self, check: Check) -> None:
         other = self._signature.parameters[check.other]
         names = self.argument(check.parameter.name), self.argument(other.name)
-        test = f"wrapper_overlap({', '.join(names)})"
+        facts = map(self._size_facts, names, (check.tensor, other.type))
+        test = f"!wrapper_apart({', '.join(facts)}) && wrapper_overlap({', '.join(names)})"
         if is_optional(other):
             test = f"{names[1]} != NULL && {test}"
         self._require(check, test, fail(check.failures["overlap"]))
+
+    def _size_facts(self, name: str, type_: Type) -> str:
+        """Return the C arguments for a tensor: name, number of dimensions, bits of an element."""
+        assert isinstance(type_, TensorType)
+        sizes = {found.bits * found.lanes for found in map(dtype, self._signature.dtypes_of(type_))}
+        bits = f"(uint64_t){name}->dtype.bits * {name}->dtype.lanes"
+        if len(sizes) == 1:
+            bits = f"{sizes.pop()}u"
+        return f"{name}, {f'{name}->ndim' if type_.ndim is None else type_.ndim}, {bits}"
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)

@@ -27,7 +27,7 @@ from ._launch_checks import (
     no_image_failure,
     no_variant_failure,
 )
-from ._launch_parts import Launch
+from ._launch_parts import Condition, Launch
 
 __all__ = ["Images", "LaunchPrinter"]
 
@@ -140,11 +140,18 @@ class LaunchPrinter:
             for condition in launch.when:
                 # A condition is evaluated only up to the first comparison that fails.
                 with self._lines.block(f"if (condition{index})"):
-                    left, right = map(self._value, (condition.left, condition.right))
-                    self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
+                    self._lines.add(f"condition{index} = {self._condition(condition)};")
         failure = no_variant_failure(self._plan.name, self._plan.launches)
         if failure is not None:
             self._lines.add(f"if (!({' || '.join(names)})) {fail(failure)}")
+
+    def _condition(self, condition: Condition) -> str:
+        """Print the evaluation of a comparison's operands; return the C comparison."""
+        if condition.right is not None:
+            left, right = map(self._value, condition.operands)
+            return f"{left} {condition.operator} {right}"
+        presence = self._checks.presence(str(condition.left))
+        return f"!{presence}" if condition.operator == "is" else presence
 
     def _value(self, extent: Extent) -> str:
         return self._checks.expression(extent, operation_failures(f"{self._plan.name}(): ", extent))

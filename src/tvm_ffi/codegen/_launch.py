@@ -20,8 +20,8 @@ from ..signature._expression import Extent
 from ..signature._parsing import parse_extent
 from ._device_image import DeviceImage
 from ._launch_checks import check_plan
-from ._launch_parts import Condition, Launch
-from ._wrapper import Wrapper, callees_of, prepared
+from ._launch_parts import Condition, Launch, compared_with_none
+from ._wrapper import Wrapper, callees_of, prepared, with_given
 
 __all__ = ["LaunchPlan", "described_plans", "make_launch_plan", "three_extents"]
 
@@ -29,6 +29,7 @@ Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
 Source = Union[DeviceImage, bytes, str, "os.PathLike[str]"]
 
 _COMPARISON = re.compile(r"(?P<left>[^<>=!]+)(?P<operator><=|>=|==|!=|<|>)(?P<right>[^<>=!]+)")
+_PRESENCE = re.compile(r"(?P<name>\w+)\s+is(?P<negation>\s+not)?\s+None")
 _AND = re.compile(r"\s+and\s+")
 
 
@@ -87,7 +88,8 @@ class LaunchPlan:
 
     def wrapper_of(self, launch: Launch) -> Wrapper:
         """Return a `Wrapper` whose callee is the kernel of a launch variant, not a C function."""
-        return Wrapper(self.signature, launch.kernels, launch.arguments, "void")
+        signature = with_given(self.signature, compared_with_none(launch.when, "is not"))
+        return Wrapper(signature, launch.kernels, launch.arguments, "void")
 
 
 def make_launch_plan(
@@ -132,7 +134,7 @@ def make_launch_plan(
         Whether the kernel may start before the previous kernel in the stream has ended.
     when : str, optional
         Condition on the arguments under which a call uses this launch:
-        ``"n >= 4096 and m % 16 == 0"``.
+        ``"n >= 4096 and m % 16 == 0"``, ``"bias is not None"``.
 
     Raises
     ------
@@ -143,7 +145,14 @@ def make_launch_plan(
         has one with other parameters (checked if the image lists its kernels).
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
-    refined, read = prepared(Signature.of(signature), arguments, "cuda")
+    conditions = _conditions(when)
+    refined, read = prepared(
+        Signature.of(signature),
+        arguments,
+        "cuda",
+        given=compared_with_none(conditions, "is not"),
+        absent=compared_with_none(conditions, "is"),
+    )
     launch = Launch(
         images=tuple(map(DeviceImage.read, listed)),
         kernels=callees_of(refined, refined.name if kernel is None else kernel),
@@ -154,7 +163,7 @@ def make_launch_plan(
         shared_memory=_amount("shared_memory", shared_memory),
         cooperative=cooperative,
         programmatic=programmatic,
-        when=_conditions(when),
+        when=conditions,
     )
     return LaunchPlan(refined, (launch,))
 
@@ -207,10 +216,16 @@ def _amount(field: str, amount: int | str) -> Extent:
 def _conditions(text: str) -> tuple[Condition, ...]:
     found = []
     for part in _AND.split(text.strip()) if text.strip() else []:
+        match = _PRESENCE.fullmatch(part)
+        if match is not None:
+            operator = "is not" if match["negation"] else "is"
+            found.append(Condition(match["name"], operator, None))
+            continue
         match = _COMPARISON.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"a condition compares two expressions with <, <=, >, >=, == or !=, got {part!r}"
+                f"a condition compares two expressions with <, <=, >, >=, == or !=, "
+                f"or a parameter with None (`x is None`, `x is not None`), got {part!r}"
             )
         left, right = parse_extent(match["left"]), parse_extent(match["right"])
         found.append(Condition(left, match["operator"], right))

@@ -22,8 +22,17 @@ from ..signature._expression import (
 )
 from ..signature._printing import type_text
 from ._device_image import DeviceImage
-from ._launch_parts import Launch
-from ._wrapper import Argument, always_bound, is_optional, result_names
+from ._launch_parts import PRESENCE, Condition, Launch, compared_with_none
+from ._wrapper import (
+    Argument,
+    always_bound,
+    is_optional,
+    is_unsigned,
+    product,
+    result_names,
+    unsigned_operand,
+    with_given,
+)
 
 __all__ = [
     "Bound",
@@ -37,7 +46,7 @@ __all__ = [
     "no_variant_failure",
 ]
 
-OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
+OPERATORS = ("<", "<=", ">", ">=", "==", "!=", *PRESENCE)
 _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
@@ -115,9 +124,9 @@ def bounds(name: str, launch: Launch) -> list[Bound]:
         if axis:
             least, most = 1, _MOST[group][_AXES.index(axis)]
         found.append(_bound(name, field, extent, least, most))
-    found.append(_bound(name, "threads of a block", _product(launch.block), 1, _MAX_THREADS))
+    found.append(_bound(name, "threads of a block", product(launch.block), 1, _MAX_THREADS))
     if launch.cluster is not None:
-        blocks = _product(launch.cluster)
+        blocks = product(launch.cluster)
         found.append(_bound(name, "blocks of a cluster", blocks, 1, _MAX_CLUSTER))
         for axis, grid, cluster in zip(_AXES, launch.grid, launch.cluster):
             rest = Expression("%", (grid, cluster))
@@ -133,14 +142,6 @@ def _bound(name: str, field: str, extent: Extent, least: int, most: int) -> Boun
     shown = "" if isinstance(extent, int) else f" = {extent_text(extent)}"
     template = f"{name}(): {field}{shown} must be from {least} to {most}, got {{got}}"
     return Bound(extent, least, most, Failure("ValueError", template))
-
-
-def _product(three: tuple[Extent, ...]) -> Extent:
-    factors = [extent for extent in three if extent != 1]
-    product: Extent = factors[0] if factors else 1
-    for factor in factors[1:]:
-        product = Expression("*", (product, factor))
-    return product
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
@@ -177,18 +178,24 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
             f"{signature.name}: a launch plan needs at least one launch variant, got none"
         )
     _check_signature(signature)
-    bound = set(always_bound(signature))
     for launch in launches:
         _check_parts(launch)
-        _check_names(signature.name, launch, bound)
-        for condition in launch.when:
-            _check_constants(signature.name, (condition.left, condition.right))
+        for index, condition in enumerate(launch.when):
+            _check_condition(_present(signature, launch.when[:index]), condition)
+        present = _present(signature, launch.when)
+        for field, extent in fields(launch).items():
+            _check_names(present, field, extent)
         for limit in bounds(signature.name, launch):
             _check_constant(limit)
-        types = kernel_types(signature, launch.arguments)
+        types = kernel_types(present, launch.arguments)
         for image in launch.images:
             for kernel in dict.fromkeys(launch.kernels.values()):
                 _check_image(signature.name, launch, image, kernel, types)
+
+
+def _present(signature: Signature, when: Iterable[Condition]) -> Signature:
+    """Return a signature in which the parameters are required that `when` requires to be given."""
+    return with_given(signature, compared_with_none(when, "is not"))
 
 
 def _check_parts(launch: Launch) -> None:
@@ -237,18 +244,32 @@ def _check_signature(signature: Signature) -> None:
             )
 
 
-def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
-    used: dict[str, Extent] = dict(fields(launch))
-    for condition in launch.when:
-        used[f"when {condition}"] = Expression("max", (condition.left, condition.right))
-    for field, extent in used.items():
-        for name in names_in(extent):
-            if name not in bound:
-                known = ", ".join(sorted(bound)) or "none"
-                raise ValueError(
-                    f"{function}: '{name}' in {field} is not an extent of every call; "
-                    f"expected one of: {known}"
-                )
+def _check_condition(signature: Signature, condition: Condition) -> None:
+    """Raise ValueError unless a condition can be evaluated in every call."""
+    for extent in condition.operands:
+        _check_names(signature, f"when {condition}", extent)
+    _check_constants(signature.name, condition.operands)
+    if (condition.right is None) != (condition.operator in PRESENCE):
+        raise ValueError(f"{signature.name}: only `is` and `is not` compare with None")
+    optional = [parameter.name for parameter in signature.parameters if is_optional(parameter)]
+    if condition.right is None and condition.left not in optional:
+        raise ValueError(
+            f"{signature.name}: '{condition.left}' in when {condition} is not a parameter that may "
+            f"be None; expected one of: {', '.join(optional) or 'none'}"
+        )
+
+
+def _check_names(signature: Signature, field: str, extent: Extent) -> None:
+    bound = set(always_bound(signature))
+    for name in names_in(extent):
+        if is_unsigned(signature, name):
+            raise ValueError(f"{signature.name}: {field}: {unsigned_operand(name)}")
+        if name not in bound:
+            known = ", ".join(sorted(bound)) or "none"
+            raise ValueError(
+                f"{signature.name}: '{name}' in {field} is not an extent of every call; "
+                f"expected one of: {known}"
+            )
 
 
 def _check_constant(limit: Bound) -> None:
@@ -318,8 +339,8 @@ def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[s
 def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind != "address" and argument.source in result_names(signature):
         raise ValueError(
-            f"{signature.name}: '{argument}' is a field of a result, and results are allocated "
-            "last; pass the expressions of its extents"
+            f"{signature.name}: '{argument}' is unknown until the result is allocated; "
+            "pass fields of a parameter"
         )
     if argument.dtype is not None:
         return argument.dtype

@@ -3,34 +3,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..signature._expression import Extent, extent_text
 from ._device_image import DeviceImage
 from ._wrapper import Argument
 
-__all__ = ["Condition", "Launch"]
+__all__ = ["PRESENCE", "Condition", "Launch", "compared_with_none"]
+
+PRESENCE = ("is", "is not")  # operators that compare a parameter with None
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of two expressions, which can contain parameter and extent names.
+    """A comparison of two expressions, or of an optional parameter with None.
 
     Parameters
     ----------
-    left, right : int, str or Expression
-        The operands.
-    operator : {"<", "<=", ">", ">=", "==", "!="}
+    left : int, str or Expression
+        An expression over names of parameters and extents; for ``is`` and ``is not`` the name of a
+        parameter.
+    operator : {"<", "<=", ">", ">=", "==", "!=", "is", "is not"}
         The comparison operator.
+    right : int, str, Expression or None
+        An expression; for ``is`` and ``is not`` None.
     """
 
     left: Extent
     operator: str
-    right: Extent
+    right: Extent | None
 
     def __str__(self) -> str:
-        return f"{extent_text(self.left)} {self.operator} {extent_text(self.right)}"
+        right = "None" if self.right is None else extent_text(self.right)
+        return f"{extent_text(self.left)} {self.operator} {right}"
+
+    @property
+    def operands(self) -> tuple[Extent, ...]:
+        """The expressions that are compared; empty for ``is`` and ``is not``."""
+        return () if self.right is None else (self.left, self.right)
+
+
+def compared_with_none(when: Iterable[Condition], operator: str) -> set[str]:
+    """Return the parameters that conditions with one of the operators in `PRESENCE` name."""
+    return {str(condition.left) for condition in when if condition.operator == operator}
 
 
 @dataclass(frozen=True)

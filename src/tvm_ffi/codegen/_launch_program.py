@@ -137,11 +137,10 @@ class _Writer:
         start = len(self._out.code)
         self._checks.known.clear()
         registers = [self._bounded(bound) for bound in bounds(self._plan.name, launch)]
+        signature = self._plan.wrapper_of(launch).signature
         arguments = [
             self._argument(argument, type_)
-            for argument, type_ in zip(
-                launch.arguments, kernel_types(self._signature, launch.arguments)
-            )
+            for argument, type_ in zip(launch.arguments, kernel_types(signature, launch.arguments))
         ]
         kernels, kernel_index = list(launch.kernels.values()), self._kernel_index()
         self._result_extents()
@@ -165,13 +164,26 @@ class _Writer:
             return NONE, result
         for condition in when:
             self._checks.known.clear()
-            operation, is_swapped = _COMPARISONS[condition.operator]
-            operands = [self._plan_value(condition.left), self._plan_value(condition.right)]
-            self._out.emit(operation, result, *(operands[::-1] if is_swapped else operands))
+            if condition.right is None:
+                self._presence(condition, result)
+            else:
+                operation, is_swapped = _COMPARISONS[condition.operator]
+                operands = [self._plan_value(operand) for operand in condition.operands]
+                self._out.emit(operation, result, *(operands[::-1] if is_swapped else operands))
             self._out.emit("jump_if_zero", result, label)
         self._out.bind(label)
         self._out.emit("end")
         return start, result
+
+    def _presence(self, condition: Condition, result: int) -> None:
+        """Emit the comparison of an argument with None."""
+        index, label = self._tensor_index(str(condition.left)), Label()
+        default = self._signature.parameters[index].default
+        for_none = int(condition.operator == "is")
+        self._copy(result, self._out.register(for_none))
+        self._out.emit("jump_if_none", index, int(default is None), label)
+        self._copy(result, self._out.register(1 - for_none))
+        self._out.bind(label)
 
     def _bounded(self, bound: Bound) -> int:
         register = self._plan_value(bound.extent)

@@ -21,6 +21,7 @@ a result, a number       address where the callee writes it
 ``stream``               ``void*``, the current stream of the first tensor's device
 ``workspace(4*n)``       ``void*``, uninitialized memory of that size in bytes on the same device,
                          aligned to 256 bytes and released after the call; NULL for size 0
+``out.size`` ...         the same fields of a result ``out``, which is compact
 ``-1``, ``0.5``          ``int64_t`` or ``double``, a constant
 ``null``                 ``void*``, NULL
 =======================  ===========================================================================
@@ -34,13 +35,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
-from ..signature import Parameter, Result, Signature, TensorType
+from ..signature import EMPTY, Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._checks import accepted_type_names
-from ..signature._expression import Extent, extent_text, names_in
+from ..signature._expression import Expression, Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
 from ..signature._printing import type_text
 from ..signature._types import ANY_EXTENT, ELLIPSIS, Type, is_ellipsis
@@ -52,10 +53,14 @@ __all__ = [
     "always_bound",
     "callees_of",
     "is_optional",
+    "is_unsigned",
     "make_wrapper",
     "prepared",
+    "product",
     "result_names",
     "source_of",
+    "unsigned_operand",
+    "with_given",
 ]
 
 MAX_NDIM = 64  # largest number of dimensions of a result with an ellipsis such as `*s`
@@ -220,6 +225,8 @@ def prepared(
     device: str | None,
     *,
     has_addresses: bool = False,
+    given: Collection[str] = (),
+    absent: Collection[str] = (),
 ) -> tuple[Signature, tuple[Argument, ...]]:
     """Return a signature extended by the callee's conditions, and the callee's arguments.
 
@@ -229,6 +236,8 @@ def prepared(
         As in `make_wrapper`.
     has_addresses : bool
         Whether the callee writes numeric results through their addresses.
+    given, absent : collection of str
+        Optional parameters that are not None, and that are None, when the callee is called.
 
     Raises
     ------
@@ -244,8 +253,29 @@ def prepared(
             if isinstance(result.type, TensorType) or has_addresses
         ]
         arguments = [*(parameter.name for parameter in signature.parameters), *written]
-    read = tuple(_argument(signature, text) for text in arguments)
-    return _refined(signature, read, device), read
+    present = with_given(signature, given)
+    read = tuple(_argument(present, text) for text in arguments)
+    return _refined(signature, read, device, absent), read
+
+
+def with_given(signature: Signature, given: Collection[str]) -> Signature:
+    """Return a signature in which some optional parameters are required."""
+    if not given:
+        return signature
+    # A parameter without a default may follow one with a default only if both are keyword-only.
+    parameters = [replace(parameter, kind="keyword-only") for parameter in signature.parameters]
+    for index, parameter in enumerate(parameters):
+        if parameter.name in given:
+            type_ = _without_none(parameter.type)
+            parameters[index] = replace(parameter, type=type_, default=EMPTY)
+    return replace(signature, parameters=tuple(parameters))
+
+
+def _without_none(type_: Type) -> Type:
+    if not isinstance(type_, ValueType):
+        return replace(type_, is_optional=False)
+    schema = type_.schema
+    return ValueType(schema.args[0]) if schema.origin == "Optional" and schema.args else type_
 
 
 # ---- restrictions on signatures ------------------------------------------------------------------
@@ -314,9 +344,27 @@ def always_bound(signature: Signature) -> Iterator[str]:
                 shape = parameter.type.shape or ()
                 yield from (e for e in shape if isinstance(e, str) and not is_ellipsis(e))
         elif (accepted_type_names(parameter.type) or ("",))[0] == "int":
-            is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
-            if not is_optional(parameter) and not is_unsigned:
+            may_exceed = getattr(parameter.type, "dtype", "") == "uint64"
+            if not is_optional(parameter) and not may_exceed:
                 yield parameter.name
+
+
+def is_unsigned(signature: Signature, name: str) -> bool:
+    """Return True if a name is that of a required uint64 parameter, and not of an extent."""
+    if name in always_bound(signature):
+        return False
+    return any(
+        parameter.name == name and parameter.type == ScalarType("uint64")
+        for parameter in signature.parameters
+    )
+
+
+def unsigned_operand(name: str) -> str:
+    """Return the reason why a uint64 parameter cannot be part of an expression, and a remedy."""
+    return (
+        f"'{name}' is uint64, and expressions are limited to signed 64-bit integers; "
+        f"pass 'uint64 {name}' alone, or declare '{name}: int'"
+    )
 
 
 def source_of(signature: Signature, ellipsis: str) -> Parameter:
@@ -401,6 +449,12 @@ def _argument(signature: Signature, text: str) -> Argument:
     found = _source_argument(signature, text) or _extent_argument(signature, text)
     if dtype is None:
         return found
+    if is_integer and found.kind == "value" and is_unsigned(signature, text):
+        if dtype == "uint64":
+            return found
+        raise ValueError(
+            f"{signature.name}: {text!r} cannot be converted to {dtype}: {unsigned_operand(text)}"
+        )
     if is_integer and found.kind == "value" and text in always_bound(signature):
         found = Argument("extent", extent=text)
     if not _is_convertible(signature, found, is_integer=is_integer):
@@ -458,8 +512,46 @@ def _source_argument(signature: Signature, text: str) -> Argument | None:
             f"fields are {', '.join(_FIELDS)}"
         )
     axis = None if attribute["axis"] is None else int(attribute["axis"])
-    _check_field(signature, text, types[name], field, axis)
-    return Argument(field, name, axis)
+    type_ = types[name]
+    _check_field(signature, text, type_, field, axis)
+    found = None
+    if name in result_names(signature) and isinstance(type_, TensorType):
+        found = _result_field(signature, type_, field, axis)
+    return Argument(field, name, axis) if found is None else found
+
+
+def _result_field(
+    signature: Signature, type_: TensorType, field: str, axis: int | None
+) -> Argument | None:
+    """Return a field of a result as an argument that needs no allocated tensor, or None.
+
+    Results are compact, so the extents in the signature determine sizes and strides.
+    """
+    shape = type_.shape or ()
+    if type_.ndim is None:
+        for parameter in signature.parameters:
+            other = parameter.type
+            if isinstance(other, TensorType) and other.shape == shape and not other.is_optional:
+                return Argument(field, parameter.name) if field in ("size", "ndim") else None
+    elif field == "ndim":
+        return Argument("extent", extent=len(shape), dtype="int32")
+    elif field == "size" or axis is not None:
+        parts = {
+            "size": shape,
+            "shape": shape[axis or 0 :][:1],
+            "strides": shape[(axis or 0) + 1 :],
+        }
+        return Argument("extent", extent=product(parts[field]))
+    return None
+
+
+def product(extents: Sequence[Extent]) -> Extent:
+    """Return the product of extents; factors 1 are omitted."""
+    found: Extent = 1
+    for extent in extents:
+        if extent != 1:
+            found = extent if found == 1 else Expression("*", (found, extent))
+    return found
 
 
 def _check_field(
@@ -489,6 +581,8 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
         raise ValueError(f"{signature.name}: expected an argument of the callee, got {text!r}")
     bound = set(always_bound(signature))
     for name in names_in(extent):
+        if is_unsigned(signature, name):
+            raise ValueError(f"{signature.name}: {text!r}: {unsigned_operand(name)}")
         if name not in bound:
             raise ValueError(
                 f"{signature.name}: {text!r} is neither a parameter nor a result, and '{name}' is "
@@ -524,22 +618,63 @@ def _check_written(wrapper: Wrapper) -> None:
 # ---- conditions that the callee relies on --------------------------------------------------------
 
 
-def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
-    """Return the signature, with conditions added to the tensors whose address the callee gets."""
+def _refined(
+    signature: Signature,
+    arguments: Sequence[Argument],
+    device: str | None,
+    absent: Collection[str],
+) -> Signature:
+    """Return the signature, with conditions added to the tensors whose address the callee gets.
+
+    Tensors that are None get the same conditions, so that the signature is that of a callee which
+    takes the tensor.
+    """
     addresses = {argument.source for argument in arguments if argument.kind == "address"}
-    strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []
     for parameter in signature.parameters:
         type_ = parameter.type
         if isinstance(type_, TensorType) and parameter.name in addresses:
-            is_strided = parameter.name in strided
-            if type_.has_free_strides and not is_strided:
-                strides = "any" if type_.compact_from is None else "other"
-                raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have {strides} strides, "
-                    "but only its address is passed; also pass its strides, or declare it compact"
-                )
-            layout = "strided" if type_.layout is None and is_strided else type_.layout
+            layout = _refined_layout(signature, parameter.name, type_, arguments)
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)
+        elif isinstance(type_, TensorType) and parameter.name in absent:
+            type_ = replace(type_, is_pointer=True, device=type_.device or device)
         parameters.append(replace(parameter, type=type_))
     return replace(signature, parameters=tuple(parameters))
+
+
+def _refined_layout(
+    signature: Signature, name: str, type_: TensorType, arguments: Sequence[Argument]
+) -> str | None:
+    """Return the layout of a tensor, of which the callee gets the address and perhaps strides.
+
+    The callee assumes that strides which it does not get are those of a compact tensor.  A layout
+    that the signature leaves open includes this condition; a declared one must imply it.
+    """
+    axes = {a.axis for a in arguments if a.kind == "strides" and a.source == name}
+    if not axes and not type_.has_free_strides:
+        return type_.layout
+    where = f"{signature.name}: parameter '{name}' may have"
+    if not axes:
+        strides = "any" if type_.compact_from is None else "other"
+        raise ValueError(
+            f"{where} {strides} strides, but only its address is passed; "
+            "also pass its strides, or declare it compact"
+        )
+    ndim = type_.ndim
+    assert ndim is not None  # `_check_field` requires it of tensors whose strides are passed
+    missing = [] if None in axes else [axis for axis in range(ndim) if axis not in axes]
+    compact = (
+        "strided" if not missing else f"compact from {missing[0]}" if missing[0] else "compact"
+    )
+    if type_.layout is None:
+        return compact
+    first = ndim if type_.compact_from is None else type_.compact_from
+    free = [axis for axis in missing if axis < (first if first >= 0 else first + ndim)]
+    if free:
+        plural = "s" if len(free) > 1 else ""
+        remedy = ", ".join(f"{name}.strides[{axis}]" for axis in free)
+        raise ValueError(
+            f"{where} any strides in dimension{plural} {', '.join(map(str, free))}, which are not "
+            f"passed; also pass {remedy}, or declare it `{compact}`"
+        )
+    return type_.layout

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..signature import Signature
+from ..signature._checks import accepted_type_names
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
 from ._c_launch import Images, LaunchPrinter
@@ -106,6 +107,7 @@ def _checked_exports(signatures: Mapping[str, Signature]) -> str:
     signatures : mapping of str to Signature
         Signatures by the name of the exported function.  ``__tvm_ffi_NAME`` calls the function
         ``tvm_ffi_unchecked_NAME``, which has the packed calling convention and is declared before.
+        It gets floats for float parameters, also if a caller passes integers.
 
     Returns
     -------
@@ -117,9 +119,28 @@ def _checked_exports(signatures: Mapping[str, Signature]) -> str:
     for name, signature in signatures.items():
         with lines.block(f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}({_PARAMETERS})"):
             CheckPrinter(signature, lines).print()
+            _convert_floats(signature, lines)
             lines.add(f"return tvm_ffi_unchecked_{name}(handle, args, num_args, result);")
     text = f'{_support()}\n#ifdef __cplusplus\nextern "C" {{\n#endif\n{lines}'
     return f'{text}#ifdef __cplusplus\n}} /* extern "C" */\n#endif\n'
+
+
+def _convert_floats(signature: Signature, lines: Lines) -> None:
+    """Print a copy of the arguments with floats in place of the integers for float parameters.
+
+    The checks accept integers for such parameters, but a function reads ``v_float64``.
+    """
+    accepted = [accepted_type_names(parameter.type) or ("",) for parameter in signature.parameters]
+    positions = [i for i, names in enumerate(accepted) if names[0] == "float"]
+    if not positions:
+        return
+    tests = [f"({i} < num_args && args[{i}].type_index != kTVMFFIFloat)" for i in positions]
+    lines.add(f"TVMFFIAny converted[{len(accepted)}];")
+    with lines.block(f"if ({' || '.join(tests)})"):
+        lines.add("for (int32_t i = 0; i < num_args; ++i) converted[i] = args[i];")
+        for i in positions:
+            lines.add(f"if ({i} < num_args) wrapper_convert_to_float(&converted[{i}]);")
+        lines.add("args = converted;")
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:

@@ -313,10 +313,14 @@ WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* 
   }
 }
 
-WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
+WRAPPER_HOT uint64_t wrapper_product(const DLTensor* tensor, int32_t ndim) {
   uint64_t size = 1; /* unsigned, because the product of extents may overflow */
-  for (int32_t i = 0; i < tensor->ndim; ++i) size *= (uint64_t)tensor->shape[i];
-  return (int64_t)size;
+  for (int32_t i = 0; i < ndim; ++i) size *= (uint64_t)tensor->shape[i];
+  return size;
+}
+
+WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
+  return (int64_t)wrapper_product(tensor, tensor->ndim);
 }
 
 /* Return the address of the first element of a tensor. */
@@ -330,21 +334,27 @@ WRAPPER_HOT bool wrapper_has_addresses(DLDevice device) {
   return type <= kDLCUDAHost || type == kDLCUDAManaged || type == kDLROCM || type == kDLROCMHost;
 }
 
-/* Return true if two tensors certainly share memory: if they have the same first element, or if
- * both are compact and their bytes overlap.  Other tensors with gaps may be interleaved. */
-WRAPPER_HOT bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
+/* Return true if the elements of two tensors are apart, if the tensors are compact.  The printed
+ * code passes the numbers of dimensions and the bits of an element as constants where it can. */
+WRAPPER_HOT bool wrapper_apart(const DLTensor* a, int32_t ndim_a, uint64_t bits_a,
+                               const DLTensor* b, int32_t ndim_b, uint64_t bits_b) {
   const uintptr_t first_a = (uintptr_t)wrapper_address(a), first_b = (uintptr_t)wrapper_address(b);
-  const DLTensor* lower = first_a < first_b ? a : b;
-  const uint64_t distance = first_a < first_b ? first_b - first_a : first_a - first_b;
-  const uint64_t bits = (uint64_t)lower->dtype.bits * lower->dtype.lanes;
-  if (distance != 0 && distance >= ((uint64_t)wrapper_size(lower) * bits + 7) / 8) return false;
+  if (first_a < first_b) {
+    return first_b - first_a >= (wrapper_product(a, ndim_a) * bits_a + 7) / 8;
+  }
+  return first_a != first_b && first_a - first_b >= (wrapper_product(b, ndim_b) * bits_b + 7) / 8;
+}
+
+/* Return true if two tensors, which are not apart, certainly share memory: if they have the same
+ * first element, or if both are compact.  Other tensors with gaps may be interleaved. */
+WRAPPER_COLD bool wrapper_overlap(const DLTensor* a, const DLTensor* b) {
   if (a->device.device_type != b->device.device_type) return false;
   if (a->device.device_id != b->device.device_id) return false;
   if (a->data == NULL || b->data == NULL) return false;
   /* The data pointers of other devices may be handles, so only equal ones are comparable. */
   if (a->data != b->data && !wrapper_has_addresses(a->device)) return false;
   if (wrapper_is_empty(a) || wrapper_is_empty(b)) return false;
-  if (distance == 0) return true;
+  if (wrapper_address(a) == wrapper_address(b)) return true;
   return wrapper_is_compact(a, a->ndim, 0) && wrapper_is_compact(b, b->ndim, 0);
 }
 
@@ -402,6 +412,13 @@ WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
 
 WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
+}
+
+/* Convert an integer or a bool in an argument for a float parameter; a kernel reads v_float64. */
+WRAPPER_HOT void wrapper_convert_to_float(TVMFFIAny* value) {
+  if (value->type_index != kTVMFFIInt && value->type_index != kTVMFFIBool) return;
+  value->v_float64 = (double)value->v_int64;
+  value->type_index = kTVMFFIFloat;
 }
 
 /* Return the index of the first NUL in a string; -1 if the string has no NUL. */

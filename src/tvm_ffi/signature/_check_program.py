@@ -51,6 +51,7 @@ OPERATIONS = (
     *("overlap", "add", "subtract", "multiply", "divide", "divide_up", "modulo", "minimum"),
     *("maximum", "less", "less_equal", "equal", "not_equal"),
     *("size", "num_dims", "device_number", "extent", "stride", "same_dimensions"),
+    "jump_if_none",
 )
 _CODE = {name: number for number, name in enumerate(OPERATIONS)}
 _ARITHMETIC = {

@@ -31,7 +31,7 @@ from ._binding_errors import missing_arguments_message, too_many_arguments_messa
 from ._declaration import Declaration
 from ._expression import Expression, Extent, extent_text
 from ._parameter import Parameter
-from ._printing import type_text
+from ._printing import accepted_text
 from ._types import ANY_EXTENT, ScalarType, TensorType, Type, ValueType, is_ellipsis
 
 __all__ = [
@@ -301,7 +301,9 @@ class _CheckBuilder:
 
     def type(self) -> Check:
         type_ = self._parameter.type
-        template = f"expected {literal_template(type_text(type_))}, got {{got}}"
+        template = (
+            f"expected {literal_template(accepted_text(self._signature, type_))}, got {{got}}"
+        )
         is_integer = "int" in (accepted_type_names(type_) or ())
         big = self._failure("ValueError" if is_integer else "TypeError", template)
         return self._check("type", type=self._failure("TypeError", template), big=big)
@@ -339,6 +341,8 @@ class _CheckBuilder:
                 f"the array is read-only, and the function writes into it; pass a writable {remedy}"
             )
             yield self._check("writable", writable=self._failure("BufferError", template))
+            if first == 0:
+                return  # compact tensors have no repeated elements
             template = (
                 "expected an array without repeated elements, because the function writes into it, "
                 "got strides {got}"

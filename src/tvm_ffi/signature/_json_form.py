@@ -58,7 +58,9 @@ def _parameter_to_json(parameter: Parameter) -> dict[str, Any]:
     obj: dict[str, Any] = {"name": parameter.name, "type": _type_to_json(parameter.type)}
     obj.update(
         _without_defaults(
-            kind=(parameter.kind, "positional"), direction=(parameter.direction, "in")
+            kind=(parameter.kind, "positional"),
+            direction=(parameter.direction, "in"),
+            doc=(parameter.doc, None),
         )
     )
     if parameter.default is not EMPTY:
@@ -174,6 +176,7 @@ def _parameter_from_json(obj: Any) -> Parameter:
         members.take("kind", str, "positional"),
         default,
         members.take("direction", str, "in"),
+        members.take("doc", str, None),
     )
 
 

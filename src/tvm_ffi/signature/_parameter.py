@@ -58,11 +58,13 @@ class Parameter:
     direction : str
         Use of the argument: ``"in"`` is read, ``"out"`` written, ``"inout"`` read and written,
         ``"unknown"`` unspecified.
+    doc : str, optional
+        Documentation.
 
     Raises
     ------
     TypeError
-        If the default does not have the parameter's type.
+        If the default does not have the parameter's type, or `doc` is not a str.
     ValueError
         If a member has an invalid value, or the default is out of the type's range.
     """
@@ -72,6 +74,7 @@ class Parameter:
     kind: str = "positional"
     default: Any = field(default=EMPTY)
     direction: str = "in"
+    doc: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name, "parameter"))
@@ -86,6 +89,12 @@ class Parameter:
                 f"got {self.kind!r}"
             )
         self._check_direction()
+        object.__setattr__(self, "doc", builtin_value(self.doc))
+        if not (self.doc is None or isinstance(self.doc, str)):
+            raise TypeError(
+                f"doc of parameter '{self.name}' must be a str or None, got "
+                f"{type(self.doc).__name__}"
+            )
         if self.default is not EMPTY:
             if self.kind == "variadic":
                 raise ValueError(f"parameter '*{self.name}' cannot have a default")
@@ -109,7 +118,7 @@ class Parameter:
             return NotImplemented
         return (
             (self.name, self.kind, self.direction) == (other.name, other.kind, other.direction)
-            and self.type == other.type
+            and (self.type, self.doc) == (other.type, other.doc)
             and same_default(self.default, other.default)
         )
 

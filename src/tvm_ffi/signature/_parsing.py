@@ -11,7 +11,8 @@
     layout     =  "compact" [ "from" [ "-" ] dimension ]  |  "strided"
     extent     =  "..." | "*" name | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
-               |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"  |  "doc" string
+               |  "raises" name { "," name }  |  "non_blocking"  |  "unchecked"
+               |  "doc" [ name ] string
 
 The parser makes one pass over the text, so its time is linear in the length of any input.
 """
@@ -22,8 +23,10 @@ import ast
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Callable, TypeVar
 
+from .._internal.suggestion import did_you_mean
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.parsing import Tokens, TypeParser
@@ -132,7 +135,7 @@ class _SignatureParser:
         parameters = self._parameters()
         tokens.expect(")")
         results = self._results() if tokens.accept("->") else ()
-        clauses = self._clauses()
+        clauses = self._clauses(parameters)
         if tokens.token:
             raise tokens.error("'->', a clause such as 'where', or the end of the text")
         self._check_variables(clauses.get("dtype_variables", {}))
@@ -145,7 +148,8 @@ class _SignatureParser:
             if name not in declared:
                 raise self._tokens.fault(position, undeclared_variable(name))
 
-    def _clauses(self) -> dict[str, Any]:
+    def _clauses(self, parameters: list[Parameter]) -> dict[str, Any]:
+        """Read the clauses; insert the documentation of parameters into `parameters`."""
         readers: dict[str, tuple[str, Callable[[], Any]]] = {
             "where": ("dtype_variables", self._variables),
             "raises": ("errors", self._errors),
@@ -158,6 +162,9 @@ class _SignatureParser:
             position = self._tokens.position
             keyword = self._tokens.advance()
             part, read = readers[keyword]
+            if keyword == "doc" and self._is_at_name():
+                self._parameter_doc(parameters)
+                continue
             if part in found:
                 raise self._tokens.fault(position, f"duplicate clause '{keyword}'")
             found[part] = read()
@@ -183,11 +190,24 @@ class _SignatureParser:
         return tuple(found)
 
     def _doc(self) -> str:
-        position = self._tokens.position
-        text = self._constant()
-        if not isinstance(text, str):
+        position, token = self._tokens.position, self._tokens.token
+        if len(token) < 2 or token[0] not in "\"'":
             raise self._tokens.fault(position, "expected a string after 'doc'")
+        text: str = self._string()
         return text
+
+    def _parameter_doc(self, parameters: list[Parameter]) -> None:
+        position = self._tokens.position
+        name = self._tokens.advance()
+        names = [parameter.name for parameter in parameters]
+        if name not in names:
+            raise self._tokens.fault(
+                position, f"'{name}' is not a parameter{did_you_mean(name, names)}"
+            )
+        index = names.index(name)
+        if parameters[index].doc is not None:
+            raise self._tokens.fault(position, f"duplicate documentation of parameter '{name}'")
+        parameters[index] = replace(parameters[index], doc=self._doc())
 
     # ---- parsing of parameters and results --------------------------------------------------
 
@@ -258,9 +278,13 @@ class _SignatureParser:
         return found
 
     def _name(self, expected: str) -> str:
-        if not self._tokens.token[:1].isidentifier() or self._tokens.token[-1:] in "\"'":
+        if not self._is_at_name():
             raise self._tokens.error(expected)
         return self._tokens.advance()
+
+    def _is_at_name(self) -> bool:
+        token = self._tokens.token
+        return token[:1].isidentifier() and token[-1:] not in "\"'"
 
     # ---- parsing of types -------------------------------------------------------------------
 
@@ -501,6 +525,4 @@ def _is_none(type_: Type) -> bool:
 
 
 def _as_positional_only(parameter: Parameter) -> Parameter:
-    return Parameter(
-        parameter.name, parameter.type, "positional-only", parameter.default, parameter.direction
-    )
+    return replace(parameter, kind="positional-only")

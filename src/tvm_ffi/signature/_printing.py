@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 from .._schema.printing import TypePrinter
@@ -12,7 +13,15 @@ from ._expression import extent_text
 from ._parameter import EMPTY, KINDS, Parameter, Result
 from ._types import ScalarType, TensorType, Type
 
-__all__ = ["constant_text", "inspect_signature", "result_text", "signature_text", "type_text"]
+__all__ = [
+    "accepted_text",
+    "constant_text",
+    "documentation",
+    "inspect_signature",
+    "result_text",
+    "signature_text",
+    "type_text",
+]
 
 _PRINTER = TypePrinter(name_of=lambda origin: "Shape" if origin == "ffi.Shape" else origin)
 
@@ -33,6 +42,9 @@ def signature_text(signature: Declaration) -> str:
         text += " unchecked"
     if signature.doc is not None:
         text += f" doc {constant_text(signature.doc)}"
+    for parameter in signature.parameters:
+        if parameter.doc is not None:
+            text += f" doc {parameter.name} {constant_text(parameter.doc)}"
     return text
 
 
@@ -104,6 +116,74 @@ def constant_text(value: Any) -> str:
     return repr(value)
 
 
+# ---- forms for callers ---------------------------------------------------------------------------
+
+
+def type_for_callers(type_: Type, dtypes: tuple[str, ...] | None = None) -> Type:
+    """Return a type with the same condition on arguments, but without details of the callee.
+
+    Parameters
+    ----------
+    type_ : TensorType, ScalarType or ValueType
+        A tensor that is passed by address (``float32*[n]``) becomes a compact tensor.
+    dtypes : tuple of str, optional
+        Dtypes in place of the dtype variable of a tensor.
+    """
+    if not isinstance(type_, TensorType) or not (type_.is_pointer or type_.variable):
+        return type_
+    layout = "compact" if type_.is_pointer and type_.layout is None else type_.layout
+    dtype: str | tuple[str, ...] | None = type_.dtype
+    if type_.variable is not None and dtypes:
+        dtype = dtypes if len(dtypes) > 1 else dtypes[0]
+    return replace(type_, dtype=dtype, layout=layout, is_pointer=False)
+
+
+def argument_text(signature: Declaration, parameter: Parameter) -> str:
+    """Return what a caller may pass for a parameter, and ``out`` or ``inout`` if it is written."""
+    return (f"{parameter.direction} " if parameter.is_written else "") + accepted_text(
+        signature, parameter.type
+    )
+
+
+def accepted_text(signature: Declaration, type_: Type) -> str:
+    """Return the text of a type for callers, with dtypes in place of a dtype variable."""
+    return type_text(type_for_callers(type_, _dtypes_of(signature, type_)))
+
+
+def _dtypes_of(signature: Declaration, type_: Type) -> tuple[str, ...] | None:
+    return signature.dtypes_of(type_) if isinstance(type_, TensorType) else None
+
+
+def documentation(signature: Declaration, *, line: str = "{}") -> str:
+    """Return the documentation of a function: its text, its parameters, and the signature.
+
+    Parameters
+    ----------
+    signature : Declaration
+        The signature.
+    line : str
+        Form of the line with the signature; empty for none.
+    """
+    parameters = [
+        replace(parameter, type=type_for_callers(parameter.type), doc=None)
+        for parameter in signature.parameters
+    ]
+    shown = replace(signature, parameters=tuple(parameters), doc=None)
+    documented = [parameter for parameter in signature.parameters if parameter.doc is not None]
+    section = "\n".join(
+        ("Parameters", "----------", *(_documented(signature, each) for each in documented))
+    )
+    parts = signature.doc, section if documented else "", line.format(signature_text(shown))
+    return "\n\n".join(filter(None, parts))
+
+
+def _documented(signature: Declaration, parameter: Parameter) -> str:
+    default = "" if parameter.default is EMPTY else f", default {constant_text(parameter.default)}"
+    lines = [f"{parameter.name} : {argument_text(signature, parameter)}{default}"]
+    lines += [f"    {text}".rstrip() for text in (parameter.doc or "").strip().splitlines()]
+    return "\n".join(lines)
+
+
 def inspect_signature(signature: Declaration) -> inspect.Signature:
     """Return the `inspect.Signature` of the function; annotations are text."""
     parameters = [
@@ -111,8 +191,12 @@ def inspect_signature(signature: Declaration) -> inspect.Signature:
             parameter.name,
             KINDS[parameter.kind],
             default=inspect.Parameter.empty if parameter.default is EMPTY else parameter.default,
-            annotation=type_text(parameter.type),
+            annotation=argument_text(signature, parameter),
         )
         for parameter in signature.parameters
     ]
-    return inspect.Signature(parameters, return_annotation=result_text(signature.results))
+    results = [
+        replace(result, type=type_for_callers(result.type, _dtypes_of(signature, result.type)))
+        for result in signature.results
+    ]
+    return inspect.Signature(parameters, return_annotation=result_text(tuple(results)))

@@ -86,6 +86,11 @@ double sum_in(const float* x, int64_t n, void* workspace, void* none, int8_t min
 
 int32_t negated(int32_t a) { return -a; }
 uint64_t largest(void) { return UINT64_MAX; }
+uint64_t flipped(uint64_t a, uint64_t mask) { return a ^ mask; }
+void last(const float* x, float* out, int32_t stride, int32_t size, int32_t ndim) {
+  out[size - 3] = (float)stride, out[size - 2] = (float)size, out[size - 1] = (float)ndim;
+  (void)x;
+}
 bool is_positive(double a) { return a > 0; }
 float half(float a) { return a / 2; }
 

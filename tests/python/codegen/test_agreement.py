@@ -168,7 +168,7 @@ TABLE = [
     ),
     ("vectors", (zeros(2), zeros(2), 3), "argument 'n': must be n = 2, got 3"),
     ("vectors", (zeros(2), zeros(3), 2), "argument 'y': shape[0] must be n = 2, got 3"),
-    ("vectors", (None, zeros(3), 2), "argument 'x': expected float32*[n], got None"),
+    ("vectors", (None, zeros(3), 2), "argument 'x': expected float32[n] compact, got None"),
     ("vectors", (zeros(2, dtype=F64), zeros(2), 2), "expected dtype float32, got float64"),
     ("vectors", (zeros(2, 2), zeros(2), 2), "expected 1 dimension, got 2"),
     ("vectors", (zeros(4)[::2], zeros(2), 2), "expected a compact tensor, got strides (2,)"),
@@ -190,17 +190,24 @@ TABLE = [
     ("vectors", (zeros(2), zeros(2), 2, True), None),
     ("vectors", (zeros(2), zeros(2), 2, "1"), "argument 'a': expected float, got str"),
     ("vectors", (zeros(2), zeros(2), 2, None), "argument 'a': expected float, got None"),
-    ("vectors", (HUGE, zeros(2), 2), "expected float32*[n], got int of more than 64 bits"),
-    ("vectors", ([0.0], zeros(1), 1), "expected float32*[n], got Array"),
-    ("vectors", ({1: 2}, zeros(1), 1), "expected float32*[n], got Map"),
-    ("vectors", ({1, 2}, zeros(1), 1), "expected float32*[n], got Python object"),
-    ("vectors", (len, zeros(1), 1), "expected float32*[n], got Callable"),
-    ("vectors", (ValueError("x"), zeros(1), 1), "expected float32*[n], got ffi.Error"),
-    ("vectors", (Shape((1, 2)), zeros(1), 1), "expected float32*[n], got ffi.Shape"),
-    ("vectors", (tvm_ffi.dtype("int8"), zeros(1), 1), "expected float32*[n], got dtype"),
-    ("vectors", (tvm_ffi.device("cpu"), zeros(1), 1), "expected float32*[n], got Device"),
-    ("vectors", (ctypes.c_void_p(8), zeros(1), 1), "float32*[n], got ctypes.c_void_p"),
-    ("vectors", (b"a long row of bytes", zeros(1), 1), "expected float32*[n], got bytes"),
+    ("vectors", (HUGE, zeros(2), 2), "expected float32[n] compact, got int of more than 64 bits"),
+    ("vectors", ([0.0], zeros(1), 1), "expected float32[n] compact, got Array"),
+    ("variable", (3,) * 3, "'x': expected {int8, float16, bfloat16}[n], got int"),
+    (
+        "variable",
+        (zeros(2, dtype=np.int8), None, 3),
+        "'z': expected {int8, float16, bfloat16}[...] compact, got int",
+    ),
+    ("dtypes", (3, 3), "'x': expected {int8, bool, float32x4}[n] compact, got int"),
+    ("vectors", ({1: 2}, zeros(1), 1), "expected float32[n] compact, got Map"),
+    ("vectors", ({1, 2}, zeros(1), 1), "expected float32[n] compact, got Python object"),
+    ("vectors", (len, zeros(1), 1), "expected float32[n] compact, got Callable"),
+    ("vectors", (ValueError("x"), zeros(1), 1), "expected float32[n] compact, got ffi.Error"),
+    ("vectors", (Shape((1, 2)), zeros(1), 1), "expected float32[n] compact, got ffi.Shape"),
+    ("vectors", (tvm_ffi.dtype("int8"), zeros(1), 1), "expected float32[n] compact, got dtype"),
+    ("vectors", (tvm_ffi.device("cpu"), zeros(1), 1), "expected float32[n] compact, got Device"),
+    ("vectors", (ctypes.c_void_p(8), zeros(1), 1), "float32[n] compact, got ctypes.c_void_p"),
+    ("vectors", (b"a long row of bytes", zeros(1), 1), "expected float32[n] compact, got bytes"),
     ("matrices", (zeros(2, 3), zeros(3, 2), zeros(9, 3)), None),
     ("matrices", (zeros(3, 2).T, zeros(3, 2), zeros(9, 3)), None),
     (
@@ -324,7 +331,7 @@ TABLE = [
     ("optional", (zeros(2), zeros(5)), "'y': shape[0] must be 2*n = 4, got 5"),
     ("optional", (None, zeros(5), 2), "'y': shape[0] must be 2*n = 4, got 5"),
     ("optional", (zeros(3), None, 2), "'n': must be n = 3, got 2"),
-    ("optional", (3,), "'x': expected float32*[n] | None, got int"),
+    ("optional", (3,), "'x': expected float32[n] compact | None, got int"),
     ("optional", (misaligned(2),), "aligned to 4 bytes, got remainder 1"),
     ("late", (None, zeros(2), 2), None),
     ("late", (zeros(3), zeros(2), 2), "'y': shape[0] must be n = 3, got 2"),
@@ -410,7 +417,7 @@ TABLE = [
         (zeros_at(0, 2), zeros_at(0, 2), zeros_at(4, 2, dtype=F64)),
         "argument 'z': expected an address aligned to 8 bytes, got remainder 4",
     ),
-    ("alignment", (3, zeros_at(0)), "'x': expected float32*[n] align 16, got int"),
+    ("alignment", (3, zeros_at(0)), "'x': expected float32[n] compact align 16, got int"),
     ("alignment", (zeros_at(0, 2), None), "'y': expected Tensor align 64 on cpu, got None"),
     ("written", (zeros(3), zeros(3)), None),
     ("written", (WHOLE, zeros(3), WHOLE), "'z': the array shares memory with argument 'x', and"),
@@ -576,7 +583,7 @@ def test_check_and_wrapper_agree_on_nearly_valid_arguments(library, case):
 
 def test_moved_arguments_are_checked(library):
     compare(library, "vectors", (ObjectRValueRef(tvm_ffi.from_dlpack(zeros(2))), zeros(2), 2))
-    text = "'x': expected float32*[n], got Callable"
+    text = "'x': expected float32[n] compact, got Callable"
     assert text in compare(library, "vectors", (ObjectRValueRef(convert_func(len)), zeros(2), 2))[1]
 
 
@@ -602,7 +609,7 @@ def test_invalid_native_values_are_refused(library, type_index, type_name):
         library.call_with_invalid(library.optional, type_index)
     assert (
         str(caught.value)
-        == f"optional() argument 'x': expected float32*[n] | None, got {type_name}"
+        == f"optional() argument 'x': expected float32[n] compact | None, got {type_name}"
     )
 
 

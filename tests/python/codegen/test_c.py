@@ -7,9 +7,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tvm_ffi import libinfo
+from tvm_ffi import cpp, libinfo
 from tvm_ffi.codegen import c
 
 from .test_agreement import WRAPPERS as IDLE_WRAPPERS
@@ -67,3 +68,29 @@ def test_extents_and_addresses_cause_no_undefined_behaviour(tmp_path, c_compiler
     command += [str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)]
     subprocess.run(command, check=True)
     assert subprocess.run([str(program)], check=False).returncode == 0
+
+
+SUM = """
+#include <tvm/ffi/c_api.h>
+TVM_FFI_DLL_EXPORT int __tvm_ffi_sum(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                     TVMFFIAny* result) {
+  (void)handle;
+  double sum = (double)args[1].v_int64;
+  for (int32_t i = 0; i < num_args; ++i) {
+    if (i != 1 && args[i].type_index != kTVMFFINone) sum += args[i].v_float64;
+  }
+  *result = (TVMFFIAny){.type_index = kTVMFFIFloat, .v_float64 = sum};
+  return 0;
+}
+"""
+
+
+def test_packed_functions_get_floats_for_float_parameters():
+    """Regression: a function that reads v_float64 got the payload of an integer, 4e-323 for 8."""
+    text = "sum(a: float, n: int, b: float32 | None = None, c: float = 0.0) -> float"
+    module = cpp.load_inline("sums", c_sources=SUM, functions={"sum": text})
+    for a, expected in ((8, 11), (True, 4), (np.int64(8), 11), (np.float32(0.5), 3.5), (-2.5, 0.5)):
+        assert module.sum(a, 3) == expected
+    assert module.sum(1, 2, 4) == 7
+    assert module.sum(1.0, 2, None, 8) == 11
+    assert module.sum(True, 2, np.int8(4), False) == 7

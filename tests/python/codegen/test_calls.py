@@ -41,6 +41,14 @@ WRAPPERS = {
         make_wrapper("check(status: int)", returns="status"),
         make_wrapper("negated(a: int32) -> int32"),
         make_wrapper("largest() -> uint64"),
+        make_wrapper(
+            "flipped(a: uint64 = 18446744073709551615) -> uint64",
+            arguments=["uint64 a", "uint64 18446744073709551614"],
+        ),
+        make_wrapper(
+            "last(x: float32[n]) -> (out: float32[n, 3])",
+            arguments=["x", "out", "int32 out.strides[0]", "int32 out.size", "out.ndim"],
+        ),
         make_wrapper("value(a: int) -> int"),
         make_wrapper("thrice(a: int) -> int", "arg_a"),
         make_wrapper("is_positive(a: float) -> bool"),
@@ -130,7 +138,7 @@ def test_tensors_without_strides_are_compact(library):
     ("count", "byte_offset", "what", "error", "text"),
     [
         (2, 0, 1, ValueError, "expected the address of the first element, got NULL"),
-        (2, 0, 2, TypeError, "expected float32*[n] on cpu, got NULL"),
+        (2, 0, 2, TypeError, "expected float32[n] compact on cpu, got NULL"),
         (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got remainder 2"),
     ],
 )
@@ -209,6 +217,10 @@ def test_callees_may_raise(library):
 def test_numeric_results(library):
     assert library.negated(5) == -5
     assert library.largest() == 2**64 - 1
+    assert library.flipped() == 1
+    assert library.flipped(2**63) == 2**63 - 2
+    assert library.flipped(0) == 2**64 - 2
+    assert library.last(np.arange(4, dtype=np.float32)).numpy()[-1].tolist() == [3, 12, 2]
     assert library.is_positive(1) is True
     assert library.is_positive(-1.5) is False
     assert library.half(3) == 1.5

@@ -203,6 +203,16 @@ def test_a_plan_is_a_value():
     assert launch.kernels == {(): "fill"}
 
 
+def test_fields_of_results_are_expressions():
+    text = "f(x: float32[n, m]) -> (y: float32[2*n, m, 1], z: int8[n])"
+    fields = ["y.shape[0]", "y.strides[0]", "y.strides[1]", "y.strides[2]", "y.size", "y.ndim"]
+    types = [".u32", *[".u64"] * 7, ".u32"]
+    ptx = f".version 8.0\n.entry f({', '.join(f'.param {type_} x' for type_ in types)}) {{ ret; }}"
+    plan = make_launch_plan(text, ptx, arguments=["int32 z.size", "y", "z", *fields])
+    listed = ["n", "y", "z", "2*n", "m", "1", "1", "2*n*m", "3"]
+    assert list(map(str, plan.launches[0].arguments)) == listed
+
+
 TWO = (PTX, PTX.replace("sm_80", "sm_90"))
 
 
@@ -219,6 +229,33 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(block=["1", "k"]), "'k' in block.y is not an extent of every call"),
         (lambda: fill(shared_memory="k"), "'k' in shared_memory is not an extent of every call"),
         (lambda: fill(when="k > 3"), "'k' in when k > 3 is not an extent of every call"),
+        (
+            lambda: make_launch_plan("fill(k: uint64)", PTX, grid="k + 1"),
+            "fill: grid.x: 'k' is uint64, and expressions are limited to signed 64-bit integers",
+        ),
+        (
+            lambda: make_launch_plan("fill(k: uint64)", PTX, when="1 < k"),
+            "fill: when 1 < k: 'k' is uint64, and expressions are limited to signed 64-bit",
+        ),
+        (
+            lambda: fill(when="x is None"),
+            "'x' in when x is None is not a parameter that may",
+        ),
+        (
+            lambda: fill(when="k is not None"),
+            "'k' in when k is not None is not a param.* none",
+        ),
+        (lambda: fill(when="None is x"), "a condition compares .* got 'None is x'"),
+        (
+            lambda: make_launch_plan(
+                "fill(n: int | None)", PTX, when="n > 3 and n is not None", arguments=[]
+            ),
+            "'n' in when n > 3 is not an extent of every call",
+        ),
+        (
+            lambda: make_launch_plan("fill(n: int | None)", PTX, when="n is None"),
+            "parameter 'n' may be None, which a kernel cannot take as a number",
+        ),
         (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
         (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
         (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
@@ -273,9 +310,9 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (
             lambda: make_launch_plan(
-                "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.size"]
+                "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.shape"]
             ),
-            "'result.size' is a field of a result, and results are allocated last",
+            "'result.shape' is unknown until the result is allocated; pass fields of a parameter",
         ),
         (
             lambda: make_launch_plan("fill(x: T[n]) where T in (int8, int16)", PTX, "fill_{T}"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_ffi import libinfo
+from tvm_ffi import cpp, libinfo
 from tvm_ffi.codegen import c, make_wrapper, wrap_library
 from tvm_ffi.inspection import inspect_library
 
@@ -253,3 +253,39 @@ def test_other_files_are_refused(tmp_path):
 def test_python_shows_the_signature(plain):
     module = wrap_library(plain, [SCALE])
     assert len(inspect.signature(module.scale).parameters) == 4
+
+
+FILL = (
+    "fill(x: T[n], y: out T[n], value: float) where T in (float32, float64) doc 'Fill y.' "
+    "doc y 'Every element becomes value.' doc value 'A number.'"
+)
+
+
+def test_functions_show_themselves_in_the_words_of_callers():
+    callee = "void fill_T(const void* x, void* y, double v) { (void)x, (void)y, (void)v; }"
+    sources = [c.source_of([make_wrapper(FILL, "fill_T")]), callee]
+    fill = cpp.load_inline("shown", c_sources=sources).fill
+    x, y = "{float32, float64}[n] compact on cpu", "out {float32, float64}[n] compact on cpu"
+    assert repr(fill) == f"<tvm_ffi.Function fill(x: {x}, y: {y}, value: float) -> None>"
+    assert list(map(str, inspect.signature(fill).parameters.values())) == [
+        f"x: '{x}'",
+        f"y: '{y}'",
+        "value: 'float'",
+    ]
+    variables = "where T in (float32, float64)"
+    assert (
+        fill.__doc__
+        == f"""Fill y.
+
+Parameters
+----------
+y : {y}
+    Every element becomes value.
+value : float
+    A number.
+
+fill(x: T[n] compact on cpu, y: out T[n] compact on cpu, value: float) {variables}"""
+    )
+    with pytest.raises(TypeError) as caught:
+        fill(3, 4, 5)
+    assert str(caught.value) == f"fill() argument 'x': expected {x}, got int"

@@ -17,6 +17,33 @@ from tvm_ffi.codegen import c, make_wrapper
         ("f(x: float32[n])", ["x", "x.strides"], "f(x: float32*[n] strided on cpu)"),
         ("f(x: float32[n])", ["x", "x.strides[0]"], "f(x: float32*[n] strided on cpu)"),
         ("f(x: float32[n] on cuda)", None, "f(x: float32*[n] on cuda)"),
+        # Strides that are not passed must be those of a compact tensor.
+        (
+            "f(x: float32[n, m])",
+            ["x", "x.strides[0]"],
+            "f(x: float32*[n, m] compact from 1 on cpu)",
+        ),
+        ("f(x: float32[n, m])", ["x", "x.strides[1]"], "f(x: float32*[n, m] compact on cpu)"),
+        (
+            "f(x: float32[n, m, k])",
+            ["x", "x.strides[2]", "x.strides[0]"],
+            "f(x: float32*[n, m, k] compact from 1 on cpu)",
+        ),
+        (
+            "f(x: float32[n, m])",
+            ["x", "x.strides[1]", "x.strides[0]"],
+            "f(x: float32*[n, m] strided on cpu)",
+        ),
+        (
+            "f(x: float32[n, m] compact from -1)",
+            ["x", "x.strides[0]"],
+            "f(x: float32*[n, m] compact from -1 on cpu)",
+        ),
+        (
+            "f(x: float32[n, m] compact)",
+            ["x", "x.strides[0]"],
+            "f(x: float32*[n, m] compact on cpu)",
+        ),
     ],
 )
 def test_the_signature_contains_the_conditions_of_the_callee(text, arguments, checked):
@@ -76,6 +103,16 @@ def test_each_combination_of_dtypes_has_a_callee():
         ("f(x: int8[n] | None) -> int8[n]", {}, "'n' is bound only by an optional argument"),
         ("f(x: Tensor[n] strided)", {}, "may have any strides, but only its address is passed"),
         ("f(x: Tensor compact from 1)", {}, "may have other strides, but only its address is"),
+        (
+            "f(x: Tensor[n, m] strided)",
+            {"arguments": ["x", "x.strides[0]"]},
+            r"in dimension 1, .*; also pass x\.strides\[1\], or declare it `compact from 1`",
+        ),
+        (
+            "f(x: Tensor[n, m, k] compact from 2)",
+            {"arguments": ["x", "x.strides[2]"]},
+            r"in dimensions 0, 1, .*; also pass x\.strides\[0\], x\.strides\[1\], or .* `compact`",
+        ),
         ("f(x: Tensor[n])", {"arguments": ["y"]}, "'y' is neither a parameter nor a result, and"),
         ("f(x: Tensor[n])", {"arguments": ["x.stride"]}, r"'x\.stride' is not a field of a param"),
         ("f(x: Tensor[n])", {"arguments": ["y.shape"]}, r"'y\.shape' is not a field of a param"),
@@ -106,6 +143,12 @@ def test_each_combination_of_dtypes_has_a_callee():
         ),
         ("f(x: int)", {"arguments": ["stream"]}, "a stream needs a required tensor parameter"),
         ("f(x: float)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
+        (
+            "f(x: uint64)",
+            {"arguments": ["int64 x"]},
+            "f: 'x' cannot be converted to int64: 'x' is uint64, .*; pass 'uint64 x' alone, or",
+        ),
+        ("f(x: uint64)", {"arguments": ["x + 1"]}, r"f: 'x \+ 1': 'x' is uint64, and expressions"),
         ("f(x: int)", {"arguments": ["int7 x"]}, "C has no integer type int7"),
         ("f(x: Tensor)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
         ("f(x: Tensor[n])", {"arguments": ["_"]}, "expected an argument of the callee, got '_'"),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_void_p
+from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
 
 import forged
+import numpy as np
 import pytest
 from fake_device import Allocator, calls, driver, run_at_launch, vector
 
@@ -39,6 +40,8 @@ def at(offset: int, extent: int = 2):
 
 
 SCALE = "scale(x: float32[n], y: out float32[n], a: float = 2.0, flag: bool = True)"
+SCALED = "bias is None and a is not None and i is not None"
+LARGE = "bias is not None and k > n"
 PLANS = {
     "scale": codegen.make_launch_plan(
         SCALE,
@@ -103,6 +106,14 @@ PLANS = {
         "results(x: T[n]) -> (y: T[n, 2], z: int32[n - 1]) where T in (int8, float32)",
         ptx({"results": "lll"}),
     ),
+    "fields": codegen.make_launch_plan(
+        "fields(x: float32[n, *s]) -> (y: float32[n + 1, 3, 4], z: float32[n, *s])",
+        ptx({"fields": "lliliillllii"}),
+        arguments=[
+            *("y", "z", "int32 y.shape[0]", "y.shape[1]", "int32 y.strides[0]", "int32 y.ndim"),
+            *("y.strides[1]", "y.strides[2]", "y.size", "z.size", "z.ndim", "int32 z.size"),
+        ],
+    ),
     "one_result": codegen.make_launch_plan(
         "one_result(x: float32[n]) -> float32[n]", ptx({"one_result": "ll"})
     ),
@@ -127,9 +138,33 @@ PLANS = {
     "narrow": codegen.make_launch_plan(
         "narrow(k: int)", ptx({"narrow": "i"}), arguments=["int32 k"]
     ),
+    "unsigned": codegen.make_launch_plan(
+        "unsigned(seed: uint64, n: int = 7, k: uint64 = 18446744073709551615)",
+        ptx({"unsigned": "lllll"}),
+        arguments=["seed", "uint64 seed", "uint64 n", "uint64 18446744073709551614", "k"],
+    ),
+    "optional": codegen.LaunchPlan.first_of(
+        codegen.make_launch_plan(
+            "optional(x: float32[n], bias: float32[k] strided | None = None, "
+            "a: float | None = 3, i: int | None = None)",
+            ptx({name: letters}),
+            name,
+            arguments=arguments,
+            when=when,
+        )
+        for name, letters, arguments, when in (
+            ("plain", "l", ["x"], "bias is None and a is None"),
+            ("scaled", "lfl", ["x", "float32 a", "i"], SCALED),
+            ("large", "llil", ["x", "bias", "int32 k", "bias.strides[0]"], LARGE),
+            ("biased", "lll", ["x", "bias", "bias.strides[0]"], "bias is not None"),
+        )
+    ),
     "aligned": codegen.make_launch_plan(
         "aligned(x: float32[n] align 64, y: float32[n] align 16 | None = None)",
         ptx({"aligned": "ll"}),
+    ),
+    "rows": codegen.make_launch_plan(
+        "rows(x: float32[n, m])", ptx({"rows": "ll"}), arguments=["x", "x.strides[0]"]
     ),
     "on_one": codegen.make_launch_plan(
         "on_one(x: float32[n] on cuda:1)", ptx({"on_one": "l"}), arguments=["x"]
@@ -138,6 +173,11 @@ PLANS = {
 
 # Rows: function, arguments, and the launch that the driver records.
 LAUNCHES = [
+    (
+        "rows",
+        (forged.Source((3, 2), (-4, 1), device=(2, 0)),),
+        "rows on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0",
+    ),
     ("scale", (vector(),), "scale_kernel on 0, grid 3 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("scale", (vector(5),), "scale_kernel on 0, grid 2 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("shared", (vector(), 48 << 10), "shared on 0, grid 1 1 1, block 1 1 1, 49152 bytes, stream 0"),
@@ -170,6 +210,27 @@ LAUNCHES = [
 
 # Rows: function, arguments, and error message; the tensors are created for each call.
 REFUSED = [
+    (
+        "optional",
+        lambda: (vector(),),
+        (
+            "ValueError: optional(): no launch variant accepts these arguments; expected "
+            f"bias is None and a is None, or {SCALED}, or {LARGE}, or bias is not None"
+        ),
+    ),
+    (
+        "optional",
+        lambda: (vector(), vector(device=(1, 0))),
+        "ValueError: optional() argument 'bias': expected device cuda, got cpu:0",
+    ),
+    (
+        "rows",
+        lambda: (forged.Source((3, 2), (4, -1), device=(2, 0)),),
+        (
+            "ValueError: rows() argument 'x': expected a tensor that is compact from dimension 1, "
+            "got strides (4, -1)"
+        ),
+    ),
     (
         "scale",
         lambda: (),
@@ -221,6 +282,13 @@ REFUSED = [
         lambda: (33,),
         "ValueError: product(): threads of a block = k*k must be from 1 to 1024, got 1089",
     ),
+    ("unsigned", lambda: (-1,), "ValueError: unsigned() argument 'seed': -1 does not fit uint64"),
+    (
+        "unsigned",
+        lambda: (2**64,),
+        ("ValueError: unsigned() argument 'seed': expected uint64, got int of more than 64 bits"),
+    ),
+    ("unsigned", lambda: (0, -1), "ValueError: unsigned(): n = -1 does not fit uint64"),
     ("narrow", lambda: (2**31,), "ValueError: narrow(): k = 2147483648 does not fit int32"),
     (
         "shared",
@@ -329,7 +397,11 @@ def check_keywords(module) -> None:
         seen: list[tuple[object, ...]] = []
         module.scale(x, a=3.5, y=y)
         module.scale(x, y)
-        assert seen == [(x.address, 3.5), (x.address, 2.0)]
+        module.scale(x, y, True)
+        module.scale(x, y, np.int64(-3))
+        module.scale(x, y, np.float32(0.5))
+        numbers = 3.5, 2.0, 1.0, -3.0, 0.5
+        assert seen == [(x.address, number) for number in numbers]
     with pytest.raises(TypeError, match="did you mean 'flag'"):
         module.scale(x, y, flags=1)
 
@@ -368,6 +440,52 @@ def check_values(module) -> None:
     assert seen == [(*[x.address + 8] * 39, 3)]
 
 
+def check_unsigned(module) -> None:
+    seen: list[tuple[object, ...]] = []
+    with run_at_launch(lambda launch: seen.append(launch.values(*[c_uint64] * 5))):
+        module.unsigned(2**64 - 1)
+        module.unsigned(2**63, 2**63 - 1, 2**63 + 1)
+        module.unsigned(3, k=0)
+    assert seen == [
+        (2**64 - 1, 2**64 - 1, 7, 2**64 - 2, 2**64 - 1),
+        (2**63, 2**63, 2**63 - 1, 2**64 - 2, 2**63 + 1),
+        (3, 3, 7, 2**64 - 2, 0),
+    ]
+
+
+def check_optional(module) -> None:
+    x, small, large = vector(3), forged.Source((2,), (2,), device=(2, 0)), vector(4)
+    types = {
+        "plain": [c_void_p],
+        "scaled": [c_void_p, c_float, c_int64],
+        "large": [c_void_p, c_void_p, c_int32, c_int64],
+        "biased": [c_void_p, c_void_p, c_int64],
+    }
+
+    def launched(launch) -> None:
+        name = launch.kernel.decode()
+        seen.append((name, *launch.values(*types[name])[1:]))
+
+    seen: list[tuple[object, ...]] = []
+    with run_at_launch(launched):
+        module.optional(x, None, None)
+        module.optional(x, None, None, 5)
+        module.optional(x, a=1, i=-5)
+        module.optional(x, i=0)
+        module.optional(x, large)
+        module.optional(x, large, None, 7)
+        module.optional(x, small)
+    assert seen == [
+        ("plain",),
+        ("plain",),
+        ("scaled", 1.0, -5),
+        ("scaled", 3.0, 0),
+        ("large", large.address, 4, 1),
+        ("large", large.address, 4, 1),
+        ("biased", small.address, 2),
+    ]
+
+
 def check_dtypes(module) -> None:
     int8, int16, float32 = (0, 8, 1), (0, 16, 1), (2, 32, 1)
     for x, y, kernel in (
@@ -398,6 +516,21 @@ def check_memory(module) -> None:
         for x, dtype in ((vector(4), "float32"), (vector(4, dtype=(0, 8, 1)), "int8")):
             y, z = module.results(x)
             assert (y.shape, z.shape, str(y.dtype), str(z.dtype)) == ((4, 2), (3,), dtype, "int32")
+        types = (
+            c_void_p,
+            c_void_p,
+            c_int32,
+            c_int64,
+            c_int32,
+            c_int32,
+            *[c_int64] * 4,
+            c_int32,
+            c_int32,
+        )
+        with run_at_launch(lambda launch: seen.append(launch.values(*types))):
+            y, z = module.fields(forged.Source((2, 5), (5, 1), device=(2, 0)))
+        addresses = y.data_ptr(), z.data_ptr()
+        assert seen[2] == (*addresses, 3, 3, 12, 3, 4, 1, 36, 10, 2, 10)
         z, w = module.whole(None, forged.Source((2, 3), (3, 1), device=(2, 0)))
         assert (z.shape, w.shape, str(w.dtype)) == ((2, 3, 2), (3, 2, 3), "int8")
         z, w = module.whole(None, forged.Source((), (), device=(2, 0)))
@@ -517,6 +650,8 @@ def main() -> None:
             check_keywords,
             check_values,
             check_dtypes,
+            check_unsigned,
+            check_optional,
             check_memory,
             check_stream,
             check_driver_errors,

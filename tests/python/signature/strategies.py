@@ -114,7 +114,8 @@ def signatures(draw):
 def _parameter(draw, name, kind):
     if kind == "positional-default" or (kind == "keyword-only" and draw(st.booleans())):
         type_, default = draw(WITH_DEFAULT)
-        return Parameter(name, type_, kind.replace("-default", ""), default)
+        doc = draw(st.none() | st.text(max_size=5))
+        return Parameter(name, type_, kind.replace("-default", ""), default, doc=doc)
     type_ = draw(TENSORS | SCALARS | VALUES)
     direction = "in"
     if isinstance(type_, TensorType):

@@ -45,6 +45,37 @@ def test_type_keys_are_types():
     assert second == ValueType(Schema("Array", (Schema("Tensor"),)))
 
 
+def test_parameters_have_documentation():
+    text = (
+        "f(x: float32[n], /, y: out float32[n], *, a: float = 2.0) "
+        "doc 'F.' doc x 'X, read.' doc a 'A'"
+    )
+    found = Signature.parse(text)
+    assert [parameter.doc for parameter in found.parameters] == ["X, read.", None, "A"]
+    assert found.doc == "F."
+    assert str(found) == text
+    assert Signature.parse(text.replace(" doc a 'A'", "")) != found
+    assert Signature.parse("f(x: int) doc x 'X' doc 'F'").parameters[0].doc == "X"
+    with pytest.raises(TypeError, match="doc of parameter 'x' must be a str or None, got int"):
+        Parameter("x", INT, doc=3)
+
+
+def test_callers_see_directions_and_dtypes():
+    """Regression: annotations had no directions, and dtype variables without their dtypes."""
+    found = Signature.parse(
+        "f(x: T*[n] on cuda, y: out T[n, 2] | None, z: inout {int8, bool}*, w: unknown Tensor, "
+        "v: S[n] align 16) -> T[n] where T in (float16, float32), S in (int32)"
+    ).to_inspect()
+    assert {name: p.annotation for name, p in found.parameters.items()} == {
+        "x": "{float16, float32}[n] compact on cuda",
+        "y": "out {float16, float32}[n, 2] | None",
+        "z": "inout {int8, bool}[...] compact",
+        "w": "Tensor",
+        "v": "int32[n] align 16",
+    }
+    assert found.return_annotation == "{float16, float32}[n]"
+
+
 def test_members_of_a_parsed_signature():
     found = Signature.parse(
         "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1)"
@@ -274,6 +305,10 @@ def test_text_and_json_round_trip(signature):
         ("f(x: int) raises 1", "expected a kind of error, got '1'"),
         ("f(x: int) non_blocking non_blocking", "duplicate clause 'non_blocking'"),
         ("f(x: int) doc 5", "expected a string after 'doc'"),
+        ("f(x: int) doc x", "character 15 .* expected a string after 'doc'"),
+        ("f(x: int) doc x 5", "expected a string after 'doc'"),
+        ("f(scale: int) doc scal 'S'", "character 18 .*'scal' is not a parameter; did you mean"),
+        ("f(x: int) doc x 'a' doc x 'b'", "duplicate documentation of parameter 'x'"),
         (
             "f(x: int) and more",
             "expected '->', a clause such as 'where', or the end of the text, got 'and'",

@@ -126,6 +126,22 @@ def test_docstrings_show_the_full_signature():
     ]
 
 
+def test_docstrings_contain_the_documentation_of_parameters():
+    text = "f(x: T*[n], a: float = 2) where T in (int8, bool) doc 'Scale.' doc a 'Factor,\\nnot 0.'"
+    assert file_of(text)[3:] == [
+        '    """Scale.',
+        "",
+        "    Parameters",
+        "    ----------",
+        "    a : float, default 2.0",
+        "        Factor,",
+        "        not 0.",
+        "",
+        "    ``f(x: T[n] compact, a: float = 2.0) where T in (int8, bool)``",
+        '    """',
+    ]
+
+
 @given(st.text())
 def test_any_documentation_is_a_docstring(doc):
     signature = Signature.parse("f(x: int)")

@@ -156,9 +156,9 @@ module = to_module(
     grid=["cdiv(n, BLOCK)", "cdiv(m, BLOCK)"],
     target=90,
 )
-matrix = Array(np.zeros((40, 64), np.float32))
+matrix, copied = (Array(np.zeros((40, 64), np.float32)) for _ in range(2))
 with Allocator() as allocator:
-    module.copy(matrix, matrix)
+    module.copy(matrix, copied)
 ((size,),) = allocator.requests
 assert (size - 255) % (3 * 4) == 0
 assert (size - 255) // (3 * 4) >= 2 * 128, size  # a tensor descriptor has 128 bytes
@@ -166,18 +166,28 @@ assert not allocator.alive
 
 module = to_module(
     product,
-    "product(x: float16[m, k] strided, y: float16[k, 128], out: out float32[128, 128])",
+    "product(x: float16[128, k] compact from 1, y: float16[k, 128], out: out float32[128, 128])",
     constexprs={"M": 128, "N": 128, "K": 64},
     arguments={"stride": "int32 x.strides[0]"},
+    when="k % K == 0",
     options={"num_warps": 8, "num_stages": 4},
     target=90,
 )
-x = Array(np.zeros((128, 256), np.float16)[:, :128])
+y, out = Array(np.zeros((128, 128), np.float16)), Array(np.zeros((128, 128), np.float32))
+wide = np.zeros((128, 256), np.float16)
 calls()
-module.product(x, Array(np.zeros((128, 128), np.float16)), Array(np.zeros((128, 128), np.float32)))
+module.product(Array(wide[:, :128]), y, out)
 granted, launched = calls("cuFuncSetAttribute")[0], calls()
 bytes_ = int(granted.split(", ")[2].rstrip(")"))
 assert bytes_ > 48 << 10, granted
+# The kernel gets the stride of the rows only, and reads whole blocks of 128 rows and K columns.
+reversed_columns = Array(wide[:, 127::-1])
+text = "'x': expected a tensor that is compact from dimension 1, got strides (256, -1)"
+refused(ValueError, text, module.product, reversed_columns, y, out)
+text = "'x': shape[0] must be 128, got 64"
+refused(ValueError, text, module.product, Array(wide[:64, :128]), y, out)
+text = "no launch variant accepts these arguments; expected k%64 == 0"
+refused(ValueError, text, module.product, Array(wide[:, :96]), Array(y.content[:96]), out)
 
 # Results are allocated by the caller's framework; temporary memory is between two kinds of numbers.
 
@@ -298,9 +308,9 @@ for count, expected in (
         when="n % 16 == 0",
     )
     assert found == expected, (count, found)
-odd = Array(np.zeros(1000, np.float32))
+odd, out = (Array(np.zeros(1000, np.float32)) for _ in range(2))
 try:
-    module.doubled_in_part(odd, odd)
+    module.doubled_in_part(odd, out)
 except ValueError as error:
     text = "no launch variant accepts these arguments; expected n%16 == 0"
     assert str(error).endswith(text), error
@@ -309,12 +319,12 @@ else:
 
 module, _ = compiled(doubled, aligned.format(16), grid="cdiv(n, BLOCK)")
 assert "x: float32*[n] align 16 on cuda" in str(module.get_function_signature("doubled"))
-memory = np.zeros(2 * 1024 + 4, np.float32)
+memory = np.zeros(2 * 1024 + 8, np.float32)
 start = -memory.ctypes.data % 16 // 4
-whole = Array(memory[start : start + 1024])
-module.doubled(whole, whole)
+x, out = (Array(memory[first : first + 1024]) for first in (start, start + 1024))
+module.doubled(x, out)
 try:
-    module.doubled(whole, Array(memory[start + 1 : start + 1025]))
+    module.doubled(x, Array(memory[start + 1025 : start + 2049]))
 except ValueError as error:
     assert str(error) == (
         "doubled() argument 'out': expected an address aligned to 16 bytes, got remainder 4"

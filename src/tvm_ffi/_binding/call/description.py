@@ -33,8 +33,7 @@ _Origin = Union[str, ModuleOrigin, None]
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin) -> str | None:
     """Return the documentation of a function, or None if it has no text and no signature.
 
-    For a native function, the last line is the signature, because ``inspect.signature`` does not
-    show which tensors the function writes, and ``help`` truncates signatures.
+    For a native function, the last line is the signature, because ``help`` truncates signatures.
     """
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
@@ -45,10 +44,11 @@ def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origi
     binder = find_binder(function, origin)
     if binder is None:
         return _signature_line(function, origin) if doc is None else doc
+    from tvm_ffi.signature._printing import documentation
+
     declared = binder.signature
     doc = declared.doc if doc is None else doc
-    line = str(replace(declared, name=declared.name or _name_of(origin), doc=None))
-    return line if doc is None else f"{doc}\n\n{line}"
+    return documentation(replace(declared, name=declared.name or _name_of(origin), doc=doc))
 
 
 def _name_of(origin: _Origin) -> str:

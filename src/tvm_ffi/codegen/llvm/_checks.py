@@ -24,6 +24,7 @@ from ...signature._checks import (
     too_many_arguments,
 )
 from ...signature._expression import Extent, names_in
+from ...signature._types import Type
 from ...signature._values import alignment_of
 from .._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
 from .._c_source import value_type
@@ -316,16 +317,16 @@ class CheckPrinter:
         code = self._code
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
-            axis = support.negative_axis(code, tensor)
+            axis = support.negative_axis(code, tensor, self._rank(tensor, check.tensor))
             with self._rare(code.icmp_signed(">=", axis, I32(0))):
                 got = code.element(I64, code.field(tensor, TENSOR, "shape"), axis)
                 fail(code, check.failures["negative"], axis=axis, got=got)
 
     def _layout(self, check: Check) -> None:
-        code, ndim, first = self._code, check.tensor.ndim, check.tensor.compact_from or 0
+        code, first = self._code, check.tensor.compact_from or 0
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
-            rank = code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
+            rank = self._rank(tensor, check.tensor)
             start = code.add(rank, I32(first)) if first < 0 else I32(first)
             with self._rare(code.not_(support.is_compact(code, tensor, rank, start))):
                 fail_with(code, "strides", check.failures["layout"], tensor)
@@ -337,11 +338,10 @@ class CheckPrinter:
         """
 
     def _repeats(self, check: Check) -> None:
-        code, ndim = self._code, check.tensor.ndim
+        code = self._code
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
-            rank = code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
-            with self._rare(support.repeats(code, tensor, rank)):
+            with self._rare(support.repeats(code, tensor, self._rank(tensor, check.tensor))):
                 fail_with(code, "strides", check.failures["repeats"], tensor)
 
     def _overlap(self, check: Check) -> None:
@@ -351,9 +351,29 @@ class CheckPrinter:
         if is_optional(other):
             conditions.append(code.icmp_unsigned("!=", tensor, null()))
         with code.where(code.all_of(conditions)):
-            problem = support.overlap(code, self._tensor(check), tensor)
-            with self._rare(problem):
-                fail(code, check.failures["overlap"])
+            written = self._tensor(check)
+            facts = self._size_facts(written, check.tensor) + self._size_facts(tensor, other.type)
+            with self._rare(code.not_(support.apart(code, *facts))):
+                problem = support.overlap(code, written, tensor)
+                with self._rare(problem):
+                    fail(code, check.failures["overlap"])
+
+    def _rank(self, tensor: Any, type_: TensorType) -> Any:
+        """Return the number of dimensions, as a constant if the type has it."""
+        ndim = type_.ndim
+        return self._code.field(tensor, TENSOR, "ndim") if ndim is None else I32(ndim)
+
+    def _size_facts(self, tensor: Any, type_: Type) -> list[Any]:
+        """Return a tensor, the number of its dimensions, and the bits of an element."""
+        assert isinstance(type_, TensorType)
+        code, names = self._code, self._signature.dtypes_of(type_)
+        sizes = {found.bits * found.lanes for found in map(dtype, names)}
+        if len(sizes) == 1:
+            bits = I64(sizes.pop())
+        else:
+            _, bits, lanes = support.parts_of_dtype(code, code.field(tensor, TENSOR, "dtype"))
+            bits = code.zext(code.mul(bits, lanes), I64)
+        return [tensor, self._rank(tensor, type_), bits]
 
     def _extent(self, check: Check) -> None:
         code = self._code

@@ -183,11 +183,11 @@ def is_empty(code: Code, tensor: Any) -> None:
     code.ret(I1(0))
 
 
-@hot(I32, PTR)
-def negative_axis(code: Code, tensor: Any) -> None:
+@hot(I32, PTR, I32)
+def negative_axis(code: Code, tensor: Any, ndim: Any) -> None:
     """Return the first dimension of a tensor whose extent is negative; -1 if there is none."""
     shape = code.field(tensor, TENSOR, "shape")
-    with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
+    with code.each(ndim) as axis:
         is_negative = code.icmp_signed("<", code.element(I64, shape, axis), I64(0))
         with code.if_then(is_negative, likely=False):
             code.ret(axis)
@@ -247,25 +247,31 @@ def repeats(code: Code, tensor: Any, ndim: Any) -> None:
     code.ret(I1(0))
 
 
-@hot(I1, PTR, PTR)
-def overlap(code: Code, a: Any, b: Any) -> None:
-    """Return true if two tensors certainly share memory.
+@hot(I1, PTR, I32, I64, PTR, I32, I64)
+def apart(code: Code, a: Any, ndim_a: Any, bits_a: Any, b: Any, ndim_b: Any, bits_b: Any) -> None:
+    """Return true if the elements of two tensors are apart, if the tensors are compact.
 
-    They do if they have the same first element, or if both are compact and their bytes overlap.
-    Other tensors with gaps may be interleaved.
+    `bits_a` and `bits_b` are the sizes of an element.
     """
     first_a, first_b = (code.ptrtoint(address_of(code, tensor), I64) for tensor in (a, b))
-    is_a_lower = code.icmp_unsigned("<", first_a, first_b)
-    lower = code.select(is_a_lower, a, b)
-    distance = code.select(is_a_lower, code.sub(first_b, first_a), code.sub(first_a, first_b))
-    dtype = code.field(lower, TENSOR, "dtype")
-    bits = code.and_(code.lshr(dtype, I32(8)), I32(255))
-    bits = code.zext(code.mul(bits, code.lshr(dtype, I32(16))), I64)
-    size_bits = code.add(code.mul(size_of(code, lower), bits), I64(7))
-    is_apart = code.icmp_unsigned(">=", distance, code.udiv(size_bits, I64(8)))
-    is_distinct = code.icmp_signed("!=", distance, I64(0))
-    with code.if_then(code.and_(is_distinct, is_apart)):
-        code.ret(I1(0))
+    for lower, upper, tensor, ndim, bits in (
+        (first_a, first_b, a, ndim_a, bits_a),
+        (first_b, first_a, b, ndim_b, bits_b),
+    ):
+        with code.if_then(code.icmp_unsigned("<", lower, upper)):
+            size_bits = code.add(code.mul(product(code, tensor, ndim), bits), I64(7))
+            size = code.udiv(size_bits, I64(8))
+            code.ret(code.icmp_unsigned(">=", code.sub(upper, lower), size))
+    code.ret(I1(0))
+
+
+@cold(I1, PTR, PTR)
+def overlap(code: Code, a: Any, b: Any) -> None:
+    """Return true if two tensors, which are not apart, certainly share memory.
+
+    They do if they have the same first element, or if both are compact.  Other tensors with gaps
+    may be interleaved.
+    """
     for name in ("device_type", "device_id"):
         got = [code.field(tensor, TENSOR, name) for tensor in (a, b)]
         with code.if_then(code.icmp_signed("!=", *got)):
@@ -286,7 +292,8 @@ def overlap(code: Code, a: Any, b: Any) -> None:
     are_compact = code.and_(
         *(is_compact(code, tensor, rank, I32(0)) for tensor, rank in zip((a, b), ranks))
     )
-    code.ret(code.or_(code.not_(is_distinct), are_compact))
+    is_same = code.icmp_unsigned("==", address_of(code, a), address_of(code, b))
+    code.ret(code.or_(is_same, are_compact))
 
 
 @hot(ir.VoidType(), PTR, I32, PTR)
@@ -309,8 +316,14 @@ def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
 @hot(I64, PTR)
 def size_of(code: Code, tensor: Any) -> None:
     """Return the number of elements of a tensor."""
+    code.ret(product(code, tensor, code.field(tensor, TENSOR, "ndim")))
+
+
+@hot(I64, PTR, I32)
+def product(code: Code, tensor: Any, ndim: Any) -> None:
+    """Return the product of the first `ndim` extents of a tensor."""
     size, shape = Local(code, I64, I64(1)), code.field(tensor, TENSOR, "shape")
-    with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
+    with code.each(ndim) as axis:
         size.set(code.mul(size.value, code.element(I64, shape, axis)))
     code.ret(size.value)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...._schema.schema import Schema
 from ....signature import EMPTY, Parameter, Signature, TensorType
+from ....signature._printing import documentation
 from ....signature._type_schema import schema_of_type
 from .type_names import TypeNames
 
@@ -166,9 +167,8 @@ class _Annotations:
 
 def _documentation(signature: Signature) -> str | None:
     """Return the docstring of a stub: the documentation, then the text of the signature."""
-    line = str(replace(signature, doc=None)) if _is_declared(signature) else ""
-    paragraphs = ((signature.doc or "").strip(), line and f"``{line}``")
-    return "\n\n".join(filter(None, paragraphs)) or None
+    stripped = replace(signature, doc=(signature.doc or "").strip())
+    return documentation(stripped, line="``{}``" if _is_declared(signature) else "") or None
 
 
 def _is_declared(signature: Signature) -> bool:
