@@ -2,6 +2,7 @@
 # Argument binding by position, keyword and default (definition in call/signature_call.pxi).
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
@@ -54,6 +55,10 @@ cdef int bind(
 # converted values; the caller owns one reference to each.  Fails: -1 with an exception set; the
 # caller then owns no references.
 cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject** owned) noexcept
+# Convert the packed integers and bools of float parameters, because the code of a function reads a
+# float argument as a double.  Python ints are converted before they are packed; these are values of
+# other classes, such as NumPy's.
+cdef void make_floats(ArgumentBinder binder, abi.TVMFFIAny* args, int32_t num_args) noexcept
 # Return the name of the parameter that gets the argument at `index` in a call with `num_args`
 # arguments; None if the parameter is variadic or `binder` is None.
 cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args)

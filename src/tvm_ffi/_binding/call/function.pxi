@@ -225,6 +225,7 @@ cdef inline PyObject* _call_with_buffers(
     code = 0
     if checks != NULL:
         code = abi.TVMFFIFunctionGetCellPtr(checks).safe_call(checks, args, num_args, &result)
+        make_floats(<ArgumentBinder>load_binder(function), args, num_args)
     if code != 0:
         pass
     elif state.exchange_api == NULL and state.stream_device_type == 0:

@@ -17,6 +17,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
@@ -258,6 +259,21 @@ cdef PyObject* _convert_argument(
         return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.index),
                                    value)
     return NULL
+
+
+cdef void make_floats(ArgumentBinder binder, abi.TVMFFIAny* args, int32_t num_args) noexcept:
+    cdef const Conversion* conversion
+    cdef abi.TVMFFIAny* arg
+    cdef int i
+    if binder is None:
+        return
+    for i in range(binder.num_conversions):
+        conversion = &binder.conversions[i]
+        if conversion.kind == TO_FLOAT and conversion.index < num_args:
+            arg = &args[conversion.index]
+            if arg.type_index == abi.kTVMFFIInt or arg.type_index == abi.kTVMFFIBool:
+                arg.type_index = abi.kTVMFFIFloat
+                arg.v_float64 = <double>arg.v_int64
 
 
 cdef Py_ssize_t _parameter_index(

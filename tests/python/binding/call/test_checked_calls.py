@@ -34,6 +34,14 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_count(
   result->v_int64 = num_args;
   return 0;
 }
+TVM_FFI_DLL_EXPORT int __tvm_ffi_add(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)handle, (void)num_args;
+  result->type_index = kTVMFFIFloat;
+  result->zero_padding = 0;
+  result->v_float64 = args[0].v_float64 + args[1].v_float64;
+  return 0;
+}
 TVM_FFI_DLL_EXPORT int __tvm_ffi_calls(
     void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle, (void)args, (void)num_args;
@@ -88,6 +96,15 @@ def test_numbers_are_checked_after_binding_and_conversion(module):
         module.count(1.5)
     with pytest.raises(TypeError, match=r"^count\(\) argument 'c': expected bool, got str$"):
         module.count(1, c="yes")
+
+
+@pytest.mark.parametrize("two", [2, np.int8(2), np.float32(2), np.uint64(2)])
+def test_float_parameters_get_floats(module, two):
+    """Regression: bools and integers of NumPy arrived as integers, which the code read as floats."""
+    module.describe({"add": "add(a: float, b: float32 = 0.5) -> float"})
+    assert module.add(two) == 2.5
+    assert module.add(True, two) == 3.0
+    assert module.add(np.bool_(True), b=two) == 3.0
 
 
 def test_many_arguments_are_checked(module):
