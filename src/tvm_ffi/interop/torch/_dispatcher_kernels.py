@@ -208,9 +208,5 @@ def register_version_kernel(operator: Any) -> None:
         with torch._C._AutoDispatchBelowADInplaceOrView():
             return below(*values)
 
-    if not operator.add_kernels(
-        positional,
-        autograd_key="ADInplaceOrView",
-        on_write=torch._C._increment_version,
-    ):
+    if not operator.add_kernels(positional, autograd_key="ADInplaceOrView"):
         operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)

@@ -108,15 +108,24 @@ class Operator:
         """The operator's name with its namespace: ``ns::f``."""
         return str(self.overload.name()).partition(".")[0]
 
-    def add_kernels(self, autograd: Callable[..., Any], **options: Any) -> bool:
+    def add_kernels(
+        self,
+        autograd: Callable[..., Any],
+        new_apply: Callable[[], Callable[..., Any]] | None = None,
+        autograd_key: str = "Autograd",
+    ) -> bool:
         """Register a kernel in C++ before the backend's kernel; return False if that is impossible.
 
-        The parameters are those of `_native_kernels.add_kernels`.
+        The parameters are those of `_native_kernels.add_kernels`, except that `new_apply` returns
+        `apply`.
         """
         if self.plan is None or self.kernel is None or self.plan.has_symbols:
             return False
         owner = add_kernels(
-            self.name, self.plan, self.function, self.kernel, autograd=autograd, **options
+            *(self.name, self.plan, self.function, self.kernel),
+            autograd=autograd,
+            autograd_key=autograd_key,
+            apply=new_apply and new_apply(),
         )
         self.kernels.append(owner)
         return owner is not None
