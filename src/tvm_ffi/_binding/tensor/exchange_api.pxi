@@ -355,7 +355,7 @@ cdef int _pack_versioned_export(
     if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
         return -1
     if is_read_only:
-        state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
+        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
     if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
