@@ -28,7 +28,7 @@ from ..._binding.call import Function
 from ...module import load_module
 from ...registry import get_global_func
 from ...signature import Signature
-from ._dispatcher_kernels import kernel_of
+from ._dispatcher_kernels import kernel_of, reject_nested_tensors
 from ._fake import fake_kernel_of, unknown_result_reason
 from ._locator import FunctionLocator, content_of_file, locate
 from ._native_kernels import Plan, add_kernels, by_position, plan_of
@@ -346,6 +346,7 @@ def define(
             for key in keys:
                 library.impl(short_name, call, key)
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)
+        reject_nested_tensors(name, signature, library)
         overload = getattr(getattr(torch.ops, namespace), short_name).default
         return _keep(
             Operator(
