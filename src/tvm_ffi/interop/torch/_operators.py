@@ -41,6 +41,7 @@ __all__ = [
     "define",
     "describe",
     "function_label",
+    "missing_effect",
     "operator_named",
     "operator_of",
     "restore",
@@ -204,7 +205,7 @@ def undefine(operator: Operator) -> None:
 
 
 def _make(function: Function, signature: Signature, locator: FunctionLocator) -> Operator:
-    reason = unknown_result_reason(signature) or _no_effect(signature)
+    reason = unknown_result_reason(signature) or missing_effect(signature)
     try:
         schema = schema_text(signature)
     except NoSchemaError as error:
@@ -259,10 +260,14 @@ def _keep(operator: Operator) -> Operator:
     return operator
 
 
-def _no_effect(signature: Signature) -> str | None:
+def missing_effect(signature: Signature) -> str | None:
+    """Return the reason why an operator would have no effect; None if it has one."""
     if signature.results or any(map(may_write, signature.parameters)):
         return None
-    return "the function has no results and writes no argument, and torch removes such calls"
+    return (
+        "the function has no results and writes no argument, and torch removes such calls; if it "
+        "writes a tensor, declare the parameter as `out` or `inout` in the signature"
+    )
 
 
 def _name_of(locator: FunctionLocator, signature: Signature) -> str:
