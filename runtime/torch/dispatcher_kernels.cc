@@ -143,29 +143,24 @@ bool StoreResults(PyObject* value, StackValue* stack, uint64_t num_results) {
   return true;
 }
 
-PyObject* PythonArguments(const Operator& op, const StackValue* stack, bool only_written) {
-  PyObject* const list = PyList_New(0);
-  for (size_t i = 0; list != nullptr && i < op.arguments.size(); ++i) {
-    const bool is_left_out = only_written && (!op.arguments[i].is_written ||
-                                              TensorOf(op.arguments[i], stack[i]) == nullptr);
-    if (is_left_out) continue;
+// Return a tuple of the arguments; null with a Python exception on failure.
+PyObject* PythonArguments(const Operator& op, const StackValue* stack) {
+  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(op.arguments.size()));
+  for (size_t i = 0; tuple != nullptr && i < op.arguments.size(); ++i) {
     PyObject* const value = ToPython(op.arguments[i], stack[i]);
-    if (value == nullptr || PyList_Append(list, value) != 0) {
-      Py_XDECREF(value);
-      Py_DECREF(list);
+    if (value == nullptr) {
+      Py_DECREF(tuple);
       return nullptr;
     }
-    Py_DECREF(value);
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), value);
   }
-  PyObject* const tuple = list == nullptr ? nullptr : PyList_AsTuple(list);
-  Py_XDECREF(list);
   return tuple;
 }
 
 // Call a Python kernel with the arguments, and consume them.
 void CallPython(const Operator& op, PyObject* kernel, StackValue* stack, uint64_t num_results) {
   const HoldGil gil;
-  PyObject* const args = PythonArguments(op, stack, false);
+  PyObject* const args = PythonArguments(op, stack);
   Consume(op, stack);
   PyObject* const result = args == nullptr ? nullptr : PyObject_CallObject(kernel, args);
   Py_XDECREF(args);
@@ -174,17 +169,18 @@ void CallPython(const Operator& op, PyObject* kernel, StackValue* stack, uint64_
   if (!is_stored) ThrowPythonError();
 }
 
-void NotifyOfWrites(const Operator& op, StackValue* stack) {
-  const HoldGil gil;
-  PyObject* const tensors = PythonArguments(op, stack, true);
-  PyObject* const result =
-      tensors == nullptr ? nullptr : PyObject_CallFunctionObjArgs(op.on_write, tensors, nullptr);
-  Py_XDECREF(tensors);
-  if (result == nullptr) {
+// Increment the version counters of tensors that the operator will write.
+void BumpVersions(const Operator& op, StackValue* stack) {
+  try {
+    for (size_t i = 0; i < op.arguments.size(); ++i) {
+      if (!op.arguments[i].is_written) continue;
+      TensorHandle tensor = TensorOf(op.arguments[i], stack[i]);
+      if (tensor != nullptr) torch_api.bump_version(tensor);
+    }
+  } catch (...) {  // torch's error: an inference tensor outside of inference mode
     Consume(op, stack);
-    ThrowPythonError();
+    throw;
   }
-  Py_DECREF(result);
 }
 
 [[gnu::noinline]] void CallOnBackend(const Operator& op, StackValue* stack, uint64_t num_results) {
@@ -221,13 +217,115 @@ bool NeedsGradient(const Operator& op, const StackValue* stack) {
   return false;
 }
 
-[[gnu::noinline]] void CallAtAutograd(const Operator& op, StackValue* stack, uint64_t num_results) {
-  if (!IsBackendNext(op, stack) || (op.on_write == nullptr && NeedsGradient(op, stack))) {
-    CallPython(op, op.autograd, stack, num_results);
-    return;
+// ---- derivatives
+// ------------------------------------------------------------------------------
+
+// A call of `Operator::apply`, which calls `Forward`.
+struct DerivedCall {
+  const Operator& op;
+  StackValue* stack;
+  uint64_t num_results;
+  PyObject* args;  // borrowed
+};
+
+thread_local DerivedCall* derived_call = nullptr;  // of the next call of `Forward`
+
+[[gnu::noinline]] void CallApply(const Operator& op, StackValue* stack, uint64_t num_results) {
+  const HoldGil gil;
+  PyObject* const args = PythonArguments(op, stack);
+  DerivedCall call{op, stack, num_results, args};
+  DerivedCall* const outer = std::exchange(derived_call, &call);
+  PyObject* const result = args == nullptr ? nullptr : PyObject_Call(op.apply, args, nullptr);
+  if (std::exchange(derived_call, outer) == &call) Consume(op, stack);  // before `Forward`
+  Py_XDECREF(args);
+  const bool is_stored = result != nullptr && StoreResults(result, stack, num_results);
+  Py_XDECREF(result);
+  if (!is_stored) ThrowPythonError();
+}
+
+// Run the operator's kernel; returns false with a Python exception on failure.
+bool CallOnBackendWithoutGil(const DerivedCall& call) {
+  PyThreadState* const state = PyEval_SaveThread();
+  try {
+    CallOnBackend(call.op, call.stack, call.num_results);
+    PyEval_RestoreThread(state);
+    return true;
+  } catch (python_error& error) {
+    PyEval_RestoreThread(state);
+    PyErr_Restore(std::exchange(error.type, nullptr), std::exchange(error.value, nullptr),
+                  std::exchange(error.traceback, nullptr));
+  } catch (const std::exception& error) {
+    PyEval_RestoreThread(state);
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   }
-  if (op.on_write != nullptr) NotifyOfWrites(op, stack);
-  CallOnBackend(op, stack, num_results);
+  return false;
+}
+
+// Move the results from the stack to Python: one tensor or a tuple.
+PyObject* TakeResults(const DerivedCall& call) {
+  const auto count = static_cast<Py_ssize_t>(call.num_results);
+  PyObject* const tuple = PyTuple_New(count);
+  bool is_complete = tuple != nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const auto tensor = reinterpret_cast<TensorHandle>(call.stack[i]);
+    PyObject* const value = is_complete ? torch_api.wrap(tensor) : nullptr;
+    torch_api.aoti_torch_delete_tensor_object(tensor);
+    if (value == nullptr) {
+      is_complete = false;
+    } else {
+      PyTuple_SET_ITEM(tuple, i, value);
+    }
+  }
+  if (!is_complete) {
+    Py_XDECREF(tuple);
+    return nullptr;
+  }
+  if (count != 1) return tuple;
+  PyObject* const value = PyTuple_GET_ITEM(tuple, 0);
+  Py_INCREF(value);
+  Py_DECREF(tuple);
+  return value;
+}
+
+PyObject* setup_keywords = nullptr;  // the names of the parameters of `setup_context`
+
+// The `forward` of the `torch.autograd.Function` to which `Operator::apply` belongs.  `self` is the
+// setup_context or None; args[0] is the context.
+PyObject* Forward(PyObject* self, PyObject* const* args, Py_ssize_t num_args) {
+  const DerivedCall* const call = num_args < 1 ? nullptr : std::exchange(derived_call, nullptr);
+  if (call == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "only an operator may apply its derivative; call the "
+                    "operator");
+    return nullptr;
+  }
+  if (!CallOnBackendWithoutGil(*call)) return nullptr;
+  PyObject* const output = TakeResults(*call);
+  if (output == nullptr || self == Py_None) return output;
+  PyObject* const values[] = {args[0], call->args, output};
+  PyObject* const result = PyObject_Vectorcall(self, values, 0, setup_keywords);
+  if (result == nullptr) {
+    Py_DECREF(output);
+    return nullptr;
+  }
+  Py_DECREF(result);
+  return output;
+}
+
+PyMethodDef kForward = {"forward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Forward)),
+                        METH_FASTCALL, nullptr};
+
+[[gnu::noinline]] void CallAtAutograd(const Operator& op, StackValue* stack, uint64_t num_results) {
+  if (!IsBackendNext(op, stack)) {
+    CallPython(op, op.autograd, stack, num_results);
+  } else if (op.apply == nullptr) {
+    BumpVersions(op, stack);
+    CallOnBackend(op, stack, num_results);
+  } else if (NeedsGradient(op, stack)) {
+    CallApply(op, stack, num_results);
+  } else {
+    CallOnBackend(op, stack, num_results);
+  }
 }
 
 // ---- the table of kernels
@@ -257,6 +355,14 @@ void FindKernels(int slot, DispatcherKernel* backend, DispatcherKernel* autograd
 }
 
 }  // namespace
+
+PyObject* NewForward(PyObject* setup_context) {
+  if (setup_keywords == nullptr) {
+    setup_keywords = Py_BuildValue("(sss)", "ctx", "inputs", "output");
+    if (setup_keywords == nullptr) return nullptr;
+  }
+  return PyCFunction_New(&kForward, setup_context);
+}
 
 bool TakeKernels(const Operator* op, int* slot, DispatcherKernel* backend,
                  DispatcherKernel* autograd) {

@@ -18,6 +18,9 @@ extern const int* (*releases_gil_of)(PyObject* function);
 // no kernels are left.
 bool TakeKernels(const Operator* op, int* slot, DispatcherKernel* backend,
                  DispatcherKernel* autograd);
+// Return the `forward` for the `torch.autograd.Function` of an operator; null with an exception on
+// failure.  It calls the operator's kernel, then `setup_context` unless that is None.
+PyObject* NewForward(PyObject* setup_context);
 // Return kernels for use by another operator.  The caller has removed them from the dispatcher.
 void ReturnKernels(int slot);
 

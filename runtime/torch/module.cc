@@ -24,7 +24,7 @@ struct Registration {
     Py_XDECREF(op.wrapper);
     Py_XDECREF(op.kernel);
     Py_XDECREF(op.autograd);
-    Py_XDECREF(op.on_write);
+    Py_XDECREF(op.apply);
   }
 };
 
@@ -156,18 +156,18 @@ bool OwnFunction(PyObject* wrapper, unsigned long long address, PyObject* checks
 }
 
 // register(namespace, name, keys, autograd_key, function, address of the function, addresses of
-//          its checks, exchange_api, parameters, arguments, kernel, autograd, on_write) -> capsule
+//          its checks, exchange_api, parameters, arguments, kernel, autograd, apply) -> capsule
 //          that owns the kernels, or None if none are left
 PyObject* Register(PyObject*, PyObject* args) {
   const char *space = nullptr, *name = nullptr, *autograd_key = nullptr;
   unsigned long long function = 0;
   PyObject *wrapper = nullptr, *checks = nullptr;
   PyObject *keys = nullptr, *exchange = nullptr, *parameters = nullptr, *arguments = nullptr;
-  PyObject *kernel = nullptr, *autograd = nullptr, *on_write = nullptr;
+  PyObject *kernel = nullptr, *autograd = nullptr, *apply = nullptr;
   if (!PyArg_ParseTuple(args, "ssO!sOKO!OO!O!OOO", &space, &name, &PyTuple_Type, &keys,
                         &autograd_key, &wrapper, &function, &PyTuple_Type, &checks, &exchange,
                         &PyTuple_Type, &parameters, &PyTuple_Type, &arguments, &kernel, &autograd,
-                        &on_write)) {
+                        &apply)) {
     return nullptr;
   }
   const auto* const api =
@@ -182,7 +182,7 @@ PyObject* Register(PyObject*, PyObject* args) {
   op.allocator = api->managed_tensor_allocator;
   op.kernel = NewReferenceUnlessNone(kernel);
   op.autograd = NewReferenceUnlessNone(autograd);
-  op.on_write = NewReferenceUnlessNone(on_write);
+  op.apply = NewReferenceUnlessNone(apply);
   DispatcherKernel backend_kernel = nullptr, autograd_kernel = nullptr;
   if (!TakeKernels(&op, &owner->slot, &backend_kernel, &autograd_kernel)) Py_RETURN_NONE;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
@@ -199,8 +199,12 @@ PyObject* Register(PyObject*, PyObject* args) {
   return capsule;
 }
 
+PyObject* Forward(PyObject*, PyObject* setup_context) { return NewForward(setup_context); }
+
 PyMethodDef kMethods[] = {
     {"load", Load, METH_VARARGS, "Find torch's functions; raise ImportError if one is missing."},
+    {"forward", Forward, METH_O,
+     "Return a forward for the torch.autograd.Function of an operator."},
     {"register", Register, METH_VARARGS, "Register kernels of an operator."},
     {nullptr, nullptr, 0, nullptr},
 };

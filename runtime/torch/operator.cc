@@ -17,47 +17,71 @@ StackValue ValueOf(bool is_optional, StackValue value) {
 
 bool IsNone(bool is_optional, StackValue value) { return is_optional && value == 0; }
 
-// A torch tensor as a DLPack tensor.  Shape and strides follow the struct in memory, because torch
-// changes its own in place, and the function may keep the tensor.
-struct Export {
-  DLManagedTensorVersioned managed;
-  TensorHandle tensor;  // owned; null until the export owns it
+// A Tensor over the memory of a torch tensor.  Shape and strides follow the struct in memory,
+// because torch changes its own in place, and the function may keep the Tensor.
+struct TensorObject {
+  TVMFFIObject header;
+  DLTensor tensor;      // the layout of each Tensor is that of these two fields
+  TensorHandle source;  // owned; null until the object owns it
 
-  static Export* New(const DLTensor& view) {
+  static TensorObject* New(const DLTensor& view) {
     const size_t ndim = static_cast<size_t>(view.ndim);
-    Export* const owner =
-        new (::operator new(sizeof(Export) + 2 * ndim * sizeof(int64_t))) Export{};
-    owner->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    owner->managed.manager_ctx = owner;
-    owner->managed.deleter = Delete;
-    DLTensor& tensor = owner->managed.dl_tensor;
-    tensor = view;
-    tensor.shape = reinterpret_cast<int64_t*>(owner + 1);
-    tensor.strides = tensor.shape + ndim;
-    std::copy_n(view.shape, ndim, tensor.shape);
-    std::copy_n(view.strides, ndim, tensor.strides);
-    return owner;
+    TensorObject* const object =
+        new (::operator new(sizeof(TensorObject) + 2 * ndim * sizeof(int64_t))) TensorObject;
+    object->header.combined_ref_count = TVM_FFI_REF_COUNT_INITIAL;
+    object->header.type_index = kTVMFFITensor;
+    object->header.__padding = 0;
+    object->header.deleter = Delete;
+    object->tensor = view;
+    object->tensor.shape = reinterpret_cast<int64_t*>(object + 1);
+    object->tensor.strides = object->tensor.shape + ndim;
+    std::copy_n(view.shape, ndim, object->tensor.shape);
+    std::copy_n(view.strides, ndim, object->tensor.strides);
+    object->source = nullptr;
+    return object;
   }
 
-  static void Delete(DLManagedTensorVersioned* self) {
-    Export* const owner = static_cast<Export*>(self->manager_ctx);
-    if (owner->tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(owner->tensor);
-    ::operator delete(owner);
+  static void Delete(void* self, int flags) {
+    TensorObject* const object = static_cast<TensorObject*>(self);
+    if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0 && object->source != nullptr) {
+      torch_api.aoti_torch_delete_tensor_object(object->source);
+    }
+    if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) ::operator delete(self);
   }
 
-  // Own the memory of `source`.  An argument's own tensor is not enough, because torch may assign
-  // other memory to it, as `x.data = y` does.
-  void KeepMemory(TensorHandle source) {
-    const DLTensor& view = managed.dl_tensor;
+  uint64_t CountReferences() const {
+    return __atomic_load_n(&header.combined_ref_count, __ATOMIC_ACQUIRE);
+  }
+
+  bool HasOtherOwner() const {
+    return (CountReferences() & TVM_FFI_REF_COUNT_STRONG_MASK) > TVM_FFI_REF_COUNT_STRONG_ONE;
+  }
+
+  void Release() {
+    if (CountReferences() == TVM_FFI_REF_COUNT_INITIAL) {
+      Delete(this, kTVMFFIObjectDeleterFlagBitMaskBoth);
+    } else {
+      TVMFFIObjectDecRef(&header);
+    }
+  }
+
+  // Own the memory of `torch_tensor`.  An argument's own tensor is not enough, because torch may
+  // assign other memory to it, as `x.data = y` does.
+  void KeepMemory(TensorHandle torch_tensor) {
     TensorHandle alias = nullptr;
-    if (torch_api.aoti_torch__reinterpret_tensor(source, view.ndim, view.shape, view.strides, 0,
-                                                 &alias) != 0) {
+    if (torch_api.aoti_torch__reinterpret_tensor(torch_tensor, tensor.ndim, tensor.shape,
+                                                 tensor.strides, 0, &alias) != 0) {
       return;
     }
-    if (tensor != nullptr) torch_api.aoti_torch_delete_tensor_object(tensor);
-    tensor = alias;
+    if (source != nullptr) torch_api.aoti_torch_delete_tensor_object(source);
+    source = alias;
   }
 };
+
+bool LacksMemory(const DLTensor& view) {
+  return view.data == nullptr &&
+         std::find(view.shape, view.shape + view.ndim, 0) == view.shape + view.ndim;
+}
 
 void DropRaisedError() {
   TVMFFIObjectHandle error = nullptr;
@@ -68,12 +92,15 @@ void DropRaisedError() {
 // One call.  The destructor releases all that the call owns.
 class Call {
  public:
-  explicit Call(const Operator& op) : op_(op) {}
+  // Initializes only the elements that the operator uses: the call is short.
+  explicit Call(const Operator& op) : op_(op) {
+    for (size_t i = 0; i < op.parameters.size(); ++i) handles_[i] = results_of_[i] = nullptr;
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
     for (int i = 0; i < num_args_; ++i) {
-      if (args_[i].type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(args_[i].v_obj);
+      if (args_[i].type_index == kTVMFFITensor) ObjectOf(args_[i])->Release();
     }
     for (int i = 0; i < num_results_; ++i) {
       torch_api.aoti_torch_delete_tensor_object(results_[i]);
@@ -89,7 +116,7 @@ class Call {
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
       if (op_.parameters[i].is_result && !Allocate(op_.parameters[i], i)) return false;
     }
-    if (!ExportTensors() || !SatisfyChecks()) return false;
+    if (!MakeTensors() || !SatisfyChecks()) return false;
     TakeArguments();
     return true;
   }
@@ -193,8 +220,9 @@ class Call {
   bool ReadDtype(const Parameter& parameter, TensorHandle tensor, DLTensor* view) {
     int32_t dtype = 0;
     if (torch_api.aoti_torch_get_dtype(tensor, &dtype) != 0) return false;
-    if (parameter.dtype_name >= 0 && dtypes_[parameter.dtype_name] == 0) {
-      dtypes_[parameter.dtype_name] = dtype + 1;
+    if (parameter.dtype_name >= 0 && (bound_dtypes_ >> parameter.dtype_name & 1) == 0) {
+      bound_dtypes_ |= uint64_t{1} << parameter.dtype_name;
+      dtypes_[parameter.dtype_name] = dtype;
     }
     for (const TensorDtype& candidate : parameter.dtypes) {
       if (candidate.torch == dtype) {
@@ -295,8 +323,9 @@ class Call {
     for (const TensorDtype& candidate : parameter.dtypes) {
       const bool is_match =
           is_copy ? std::memcmp(&candidate.dlpack, &view.dtype, sizeof(DLDataType)) == 0
-          : parameter.dtype_name >= 0 ? dtypes_[parameter.dtype_name] == candidate.torch + 1
-                                      : parameter.dtypes.size() == 1;
+          : parameter.dtype_name < 0 ? parameter.dtypes.size() == 1
+                                     : (bound_dtypes_ >> parameter.dtype_name & 1) != 0 &&
+                                           dtypes_[parameter.dtype_name] == candidate.torch;
       if (is_match) {
         *out = candidate;
         return true;
@@ -306,22 +335,16 @@ class Call {
   }
 
   // Make a Tensor for each torch tensor, so that the function may keep it.
-  bool ExportTensors() {
+  bool MakeTensors() {
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
-      num_args_ = static_cast<int>(i) + 1;
       const Parameter& parameter = op_.parameters[i];
       if (parameter.argument < 0) args_[i] = TVMFFIAny{};
+      num_args_ = static_cast<int>(i) + 1;
       TensorHandle source = parameter.is_result ? results_of_[i] : handles_[i];
       if (source == nullptr) continue;
-      exports_[i] = Export::New(views_[i]);
-      TVMFFIObjectHandle tensor = nullptr;
-      if (TVMFFITensorFromDLPackVersioned(&exports_[i]->managed, 0, 0, &tensor) != 0) {
-        Export::Delete(&exports_[i]->managed);
-        DropRaisedError();
-        return false;
-      }
+      if (LacksMemory(views_[i])) return false;
+      args_[i].v_obj = &TensorObject::New(views_[i])->header;
       args_[i].type_index = kTVMFFITensor;
-      args_[i].v_obj = static_cast<TVMFFIObject*>(tensor);
     }
     return true;
   }
@@ -338,14 +361,14 @@ class Call {
     return true;
   }
 
-  // Move the tensors of arguments from the stack to the exports.
+  // Move the tensors of arguments from the stack to the objects.
   void TakeArguments() {
     for (size_t i = 0; i < op_.parameters.size(); ++i) {
       if (handles_[i] == nullptr) continue;
       if (op_.parameters[i].is_result) {
         torch_api.aoti_torch_delete_tensor_object(handles_[i]);  // copied into a result
       } else {
-        exports_[i]->tensor = handles_[i];
+        ObjectOf(args_[i])->source = handles_[i];
       }
     }
   }
@@ -353,29 +376,29 @@ class Call {
   // Let the function's references own the memory of tensors that the function keeps.
   void LeaveTensors() {
     for (int i = 0; i < num_args_; ++i) {
-      if (args_[i].type_index != kTVMFFITensor || !HasOtherOwner(args_[i].v_obj)) continue;
-      exports_[i]->KeepMemory(op_.parameters[i].is_result ? results_of_[i] : handles_[i]);
+      if (args_[i].type_index != kTVMFFITensor || !ObjectOf(args_[i])->HasOtherOwner()) continue;
+      ObjectOf(args_[i])->KeepMemory(op_.parameters[i].is_result ? results_of_[i] : handles_[i]);
     }
   }
 
-  static bool HasOtherOwner(const TVMFFIObject* object) {
-    return (__atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED) & 0xffffffff) > 1;
+  static TensorObject* ObjectOf(const TVMFFIAny& arg) {
+    return reinterpret_cast<TensorObject*>(arg.v_obj);
   }
 
   const Operator& op_;
   TVMFFIAny args_[kMaxParameters];
-  int num_args_ = 0;                 // number of elements of args_ that may own an object
-  Export* exports_[kMaxParameters];  // owned by the objects in args_
+  int num_args_ = 0;  // number of elements of args_ that may own an object
   DLTensor views_[kMaxParameters];
-  TensorHandle handles_[kMaxParameters] = {};     // borrowed from the stack
-  TensorHandle results_of_[kMaxParameters] = {};  // borrowed from results_
+  TensorHandle handles_[kMaxParameters];     // borrowed from the stack
+  TensorHandle results_of_[kMaxParameters];  // borrowed from results_
   TensorHandle results_[kMaxParameters];
   int num_results_ = 0;
   int64_t names_[kMaxNames];
   uint64_t bound_names_ = 0;
-  int32_t dtypes_[kMaxNames] = {};  // torch's number of the dtype + 1; 0: not bound
-  DLDevice device_ = {};            // of the stream
-  DLDevice first_device_ = {};      // of the first tensor, if has_tensor_
+  int32_t dtypes_[kMaxNames];  // torch's numbers
+  uint64_t bound_dtypes_ = 0;
+  DLDevice device_ = {};        // of the stream
+  DLDevice first_device_ = {};  // of the first tensor, if has_tensor_
   bool has_tensor_ = false;
 };
 

@@ -65,9 +65,12 @@ struct Operator {
   const int* releases_gil = nullptr;
   PyObject* wrapper = nullptr;  // owned; the Python object of the function
   DLPackManagedTensorAllocator allocator = nullptr;
-  PyObject* kernel = nullptr;    // owned; called for arguments that the direct call does not accept
-  PyObject* autograd = nullptr;  // owned; called if a result needs a gradient function
-  PyObject* on_write = nullptr;  // owned; called with the tensors that the operator will write
+  PyObject* kernel = nullptr;  // owned; called for arguments that the direct call does not accept
+  // Owned; called if modes, transforms or special tensors need torch's dispatcher.
+  PyObject* autograd = nullptr;
+  // Owned; the `apply` of a `torch.autograd.Function` whose `forward` is a `NewForward`.  Called if
+  // an argument requires a gradient; null if the operator writes tensors.
+  PyObject* apply = nullptr;
 };
 
 // Tests of arguments that need torch's memory layout and the values of its dispatch keys.

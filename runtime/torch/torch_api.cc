@@ -58,6 +58,9 @@ const char* LoadTorchApi() {
             &torch_api.is_key_included)) {
     return "c10::impl::tls_is_dispatch_key_included";
   }
+  if (!Find(cpu, "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE", &torch_api.bump_version)) {
+    return "torch::autograd::impl::bump_version";
+  }
   if (!Find(python, "_Z16THPVariable_WrapRKN2at10TensorBaseE", &torch_api.wrap)) {
     return "THPVariable_Wrap";
   }

@@ -45,8 +45,9 @@ struct TorchApi {
   int (*aoti_torch_get_current_cuda_stream)(int32_t, void**);  // null in a build without CUDA
   bool (*requires_grad)(const void* impl);                     // c10::TensorImpl::requires_grad
   bool (*is_mode_enabled)();                                   // c10::impl::dispatch_mode_enabled
-  bool (*is_key_included)(int);           // c10::impl::tls_is_dispatch_key_included
-  PyObject* (*wrap)(const void* tensor);  // THPVariable_Wrap, which returns a new reference
+  bool (*is_key_included)(int);              // c10::impl::tls_is_dispatch_key_included
+  void (*bump_version)(const void* tensor);  // torch::autograd::impl::bump_version
+  PyObject* (*wrap)(const void* tensor);     // THPVariable_Wrap, which returns a new reference
 };
 
 extern TorchApi torch_api;

@@ -150,6 +150,98 @@ def test_modes_see_the_operator(scaled):
     assert x.grad.tolist() == [3.0, 3.0, 3.0]
 
 
+def test_gradient_runs_the_rules_only(scaled):
+    """The call with a gradient runs no Python of the adapter, and calls torch's dispatcher once."""
+    x = X.clone().requires_grad_()
+    results = []
+    assert runs_native(lambda: results.append(scaled(x, 3.0)))
+    assert "derivative" in type(results[0].grad_fn).__name__
+    results[0].sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_gradient_with_keywords_and_two_results(interop, functions):
+    seen = []
+
+    def save(ctx, inputs, keyword_only_inputs, output):
+        seen.append((inputs, keyword_only_inputs, output))
+        ctx.factor = keyword_only_inputs["factor"]
+
+    operator = interop.register(
+        functions.scaled,
+        "test_kernels::keywords",
+        signature="f(x: inout float32[n], y: out float32[n], *, factor: float = 2.0)",
+        functional=True,
+        setup_context=save,
+        backward=lambda ctx, first, second: first + second * ctx.factor,
+    )
+    x = X.clone().requires_grad_()
+    copy, doubled = operator(x, factor=4.0)
+    (first, second) = torch.autograd.grad((copy + doubled).sum(), x)[0], doubled.tolist()
+    assert (first.tolist(), second) == ([5.0, 5.0, 5.0], [4.0, 8.0, 12.0])
+    ((inputs, keywords, output),) = seen
+    assert (len(inputs), inputs[0] is x, keywords, len(output)) == (1, True, {"factor": 4.0}, 2)
+
+
+def test_gradient_of_a_strided_argument(interop, functions):
+    operator = interop.register(
+        functions.packed,
+        "test_kernels::strided_gradient",
+        functional=True,
+        backward=lambda ctx, grad: (grad * 2.0, None),
+    )
+    x = torch.arange(6.0).requires_grad_()
+    y = operator(x[::2])
+    y.sum().backward()
+    assert y.tolist() == [0.0, 4.0, 8.0]
+    assert x.grad.tolist() == [2.0, 0.0, 2.0, 0.0, 2.0, 0.0]
+
+
+def test_errors_with_a_gradient(interop, functions):
+    """Calls that fail before, in and after the kernel release their arguments; the next works."""
+
+    def refuse(ctx, inputs, output):
+        raise LookupError("no context")
+
+    operator = interop.register(
+        functions.scaled,
+        "test_kernels::refused",
+        functional=True,
+        setup_context=refuse,
+        backward=lambda ctx, grad: (grad, None),
+    )
+    x = X.clone().requires_grad_()
+    released = weakref.ref(x)
+    with pytest.raises(LookupError, match="^no context$"):
+        operator(x)
+    with pytest.raises(ValueError, match="'x': expected 1 dimension, got 2"):
+        operator(x[None])
+    assert operator(X).tolist() == [2.0, 4.0, 6.0]
+    del x
+    gc.collect()
+    assert released() is None
+
+
+def test_derivative_is_applied_by_its_operator_only(scaled):
+    result = scaled(X.clone().requires_grad_(), 3.0)
+    function = type(result.grad_fn)._forward_cls
+    with pytest.raises(RuntimeError, match="call the operator$"):
+        super(torch.autograd.Function, function).apply(X.clone().requires_grad_(), 3.0)
+    assert scaled(X.clone().requires_grad_(), 3.0).tolist() == [3.0, 6.0, 9.0]
+
+
+def test_writes_to_an_inference_tensor_fail(interop, functions):
+    operator = interop.register(functions.added, "test_kernels::added_inference")
+    with torch.inference_mode():
+        total = torch.zeros(3)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="inference tensor"):
+            operator(X, total)
+    with torch.inference_mode():
+        operator(X, total)
+    assert total.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_second_derivative(scaled):
     x = X.clone().requires_grad_()
     (gradient,) = torch.autograd.grad((scaled(x, 3.0) ** 2).sum(), x, create_graph=True)

@@ -146,18 +146,68 @@ def test_missing_function_is_named(interop, saved, members, message):
         interop.load(saved)
 
 
-def test_corrupt_entries_are_rejected(interop, saved):
-    with zipfile.ZipFile(saved) as archive:
+def replace_member(file, text):
+    """Replace the descriptions of functions in a saved program."""
+    with zipfile.ZipFile(file) as archive:
         content = {key: archive.read(key) for key in archive.namelist()}
     (member,) = [key for key in content if key.endswith("tvm_ffi_functions.json")]
-    corrupt = (b"[1", "is corrupt")
-    newer = (b'{"version": 9, "functions": {}}', "expected version 2, got 9")
-    for text, message in (corrupt, newer):
-        with zipfile.ZipFile(saved, "w", zipfile.ZIP_STORED) as archive:
-            for key, data in content.items():
-                archive.writestr(key, text if key == member else data)
-        with pytest.raises(ValueError, match=message):
-            interop.load(saved)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for key, data in content.items():
+            archive.writestr(key, text if key == member else data)
+    return content[member]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"[1", "is corrupt: Expecting ',' delimiter"),
+        (b"[1]", "is corrupt: expected an object with a version"),
+        (b"\xff\xfe", "is corrupt: 'utf-8' codec can't decode byte 0xff"),
+        (b'{"version": 9, "functions": {}}', "expected version 2, got 9"),
+        (b'{"version": 2}', "is corrupt: 'functions': expected an object, got null"),
+        (b'{"version": 2, "functions": [1]}', "'functions': expected an object, got an array"),
+        (b'{"version": 2, "functions": {"a::b": 5}}', "a::b: expected an object, got a number"),
+        (b'{"version": 2, "functions": {"a::b": {}}}', "a::b: expected a value 'library', got no"),
+    ],
+)
+def test_corrupt_members_are_rejected(interop, saved, text, message):
+    """Regression: AttributeError and UnicodeDecodeError did not name the file."""
+    replace_member(saved, text)
+    with pytest.raises(ValueError, match=message) as raised:
+        interop.load(saved)
+    assert type(raised.value) is ValueError
+    assert str(raised.value).startswith(f"{saved}: tvm_ffi_functions.json")
+
+
+def test_corrupt_values_and_archives_are_rejected(interop, saved):
+    document = json.loads(replace_member(saved, b""))
+    for description in document["functions"].values():
+        description["content"] = False
+    replace_member(saved, json.dumps(document).encode())
+    with pytest.raises(ValueError, match="'content': expected a string or null, got a bool"):
+        interop.load(saved)
+    saved.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=f"^{saved}: .* is corrupt: File is not a zip file"):
+        interop.load(saved)
+
+
+def test_a_file_is_compared_once_for_many_entries(interop, saved, monkeypatch):
+    """Regression: each entry read the list of mapped files; 20,000 entries took 31 s."""
+    from tvm_ffi.interop.torch import _locator
+
+    searched = []
+    search = _locator._is_path_mapped
+    monkeypatch.setattr(_locator, "_mapped_files", {})
+    monkeypatch.setattr(
+        _locator, "_is_path_mapped", lambda path: searched.append(path) or search(path)
+    )
+    document = json.loads(replace_member(saved, b""))
+    description = next(iter(document["functions"].values()))
+    document["functions"] = {f"tvm_ffi::entry_{i}": description for i in range(100)}
+    replace_member(saved, json.dumps(document).encode())
+    with pytest.raises(interop.MissingFunctionError, match="function that tvm_ffi::entry_99 st"):
+        interop.load(saved)
+    assert searched == [description["library"]]
 
 
 def test_program_with_a_python_function_cannot_be_saved(interop, tmp_path):

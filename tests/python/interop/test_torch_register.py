@@ -166,6 +166,20 @@ def test_functional_operator_copies_inout_arguments(interop, functions):
     assert set(torch.library.opcheck(added, (X, total)).values()) == {"SUCCESS"}
 
 
+def test_unknown_directions_count_as_written(interop, functions):
+    """Regression: a functional operator wrote into the argument, and returned nothing."""
+    operator = interop.register(
+        functions.added,
+        "test_register::unknown",
+        signature="added(x: float32[n], total: unknown float32[n])",
+        functional=True,
+    )
+    assert str(operator._schema).endswith("(Tensor x, Tensor total) -> Tensor")
+    total = torch.ones(3)
+    assert operator(X, total).tolist() == [2.0, 3.0, 4.0]
+    assert total.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_writes_increment_the_version_counter(interop, functions):
     """Autograd rejects a derivative that needs the overwritten contents."""
     added = interop.register(functions.added, "test_register::added_to")
@@ -317,6 +331,16 @@ BAD = {
         lambda f: (f.scaled, "a::b", {"backward": len}),
         ValueError,
         "may write to 'y'.*functional=True",
+    ),
+    "no effect": (
+        lambda f: (f.nameless, "a::b", {"signature": "nameless(x: float32[n], y: float32[n])"}),
+        TypeError,
+        "no results and writes no argument.*declare the parameter as `out` or `inout`",
+    ),
+    "no functional effect": (
+        lambda f: (f.nameless, "a::b", {"signature": "f(x: float32[n])", "functional": True}),
+        TypeError,
+        "no results and writes no argument",
     ),
     "result": (lambda f: (f.shapeless, "a::b", {}), TypeError, "does not specify the shape.*fake="),
     "type": (lambda f: (f.mapped, "a::b", {}), TypeError, "no type for parameter 'options'"),

@@ -489,10 +489,58 @@ class Wrapped(torch.Tensor):
         return Wrapped(function(*inner, **(kwargs or {})))
 
 
-def test_wrapper_subclass_handles_the_operator(functions):
-    result = functions.doubled(Wrapped(X))
-    assert type(result) is Wrapped
-    assert result.inner.tolist() == [2.0, 4.0, 6.0]
+class Untraceable(torch.Tensor):
+    """A wrapper without the methods that torch.compile needs."""
+
+    __new__ = Wrapped.__new__
+    __init__ = Wrapped.__init__
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        inner = [value.inner if isinstance(value, cls) else value for value in args]
+        result = function(*inner, **(kwargs or {}))
+        return None if result is None else cls(result)
+
+
+@pytest.mark.parametrize("wrap", [Wrapped, Untraceable])
+def test_wrapper_subclass_handles_the_operator(functions, interop, wrap):
+    """Regression: direct calls refused classes that torch.compile cannot trace."""
+    registered = interop.register(functions.doubled, f"test_tracing::doubled_{wrap.__name__}")
+    for call in (functions.doubled, interop.operator_of(functions.doubled), registered):
+        result = call(wrap(X))
+        assert type(result) is wrap
+        assert result.inner.tolist() == [2.0, 4.0, 6.0]
+    empty = functions.doubled(wrap(torch.zeros(0)))  # has no elements, but its class decides
+    assert type(empty) is wrap
+
+
+def test_wrapper_subclass_gets_written_arguments(functions):
+    y = Untraceable(torch.zeros(3))
+    assert functions.scaled(X, y) is None
+    assert y.inner.tolist() == [2.0, 4.0, 6.0]
+    with pytest.raises(TypeError, match="class Untraceable wraps other tensors and has no memory"):
+        functions.nameless(X, y)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_are_rejected(interop, functions, layout):
+    """Regression: operators, and direct calls with jagged tensors, gave a NotImplementedError."""
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
+    written = interop.register(functions.added, f"test_tracing::added_{str(layout)[6:]}")
+    operator = interop.operator_of(functions.doubled)
+    with pytest.raises(TypeError, match=r"'x' .*nested tensor .*tensor\.unbind\(\)"):
+        functions.doubled(nested)
+    for call in (lambda: operator(nested), lambda: written(nested, X), lambda: written(X, nested)):
+        for mode in (False, True):
+            with (
+                torch.inference_mode(mode),
+                pytest.raises(
+                    TypeError, match="nested tensor, which .* not support; pass .*unbind"
+                ),
+            ):
+                call()
+    assert operator(X).tolist() == [2.0, 4.0, 6.0]
 
 
 def test_eager_calls_create_no_operator(run_python, torch_library):

@@ -134,8 +134,9 @@ cdef int _pack_capsule(
     pack_temporary(state, out, abi.kTVMFFITensor, tensor)
     if is_immutable:
         _make_read_only(out, state)
-    if is_read_only_tensor(read_only_deleters(), out.v_obj):
         state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
+    elif is_read_only_tensor(read_only_deleters(), out.v_obj):
+        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
     return 0
 
 

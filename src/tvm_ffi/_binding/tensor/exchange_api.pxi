@@ -24,7 +24,7 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport (
     PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
 )
-from tvm_ffi._binding.object cimport check, release_object
+from tvm_ffi._binding.object cimport check, hooks, release_object
 from tvm_ffi._binding.values cimport address_of_stream
 
 import os
@@ -44,6 +44,8 @@ cdef struct _ExchangeClass:
     bint has_lazy_views
     # True if `views` detects lazy views; otherwise Python methods detect them
     bint has_native_predicates
+    # True for a subclass of torch.Tensor with `__torch_dispatch__`, whose tensors may wrap others
+    bint has_dispatch
     # native torch functions that detect lazy views; valid only if has_native_predicates is True
     TorchViewPredicates views
 
@@ -93,6 +95,15 @@ cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
 
 cdef bint is_torch_class(type cls) except -1:
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in cls.__mro__)
+
+
+cdef bint _has_dispatch(type cls):
+    cdef object dispatch = getattr(cls, "__torch_dispatch__", None)
+    return dispatch is not None and all(
+        base.__dict__["__torch_dispatch__"] != dispatch
+        for base in cls.__mro__
+        if base.__module__ == "torch" and "__torch_dispatch__" in base.__dict__
+    )
 
 
 cdef bint is_torch_api(const abi.DLPackExchangeAPI* api) noexcept:
@@ -146,6 +157,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     context.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
     if context.has_lazy_views:
         context.has_native_predicates = find_torch_view_predicates(value, &context.views)
+    context.has_dispatch = _has_dispatch(cls)
     # The exchange API of torch runs no Python code.  Exchange APIs of other frameworks may.
     packer.pack = _pack_exchange if context.has_native_predicates else _pack_exchange_with_python
     packer.context = context
@@ -254,6 +266,31 @@ cdef int (*_cold_raise_invalid_shape)(ArgumentView* arg_view) noexcept
 _cold_raise_invalid_shape = <int (*)(ArgumentView*) noexcept>_raise_invalid_shape
 
 
+cdef int _check_missing_memory(
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
+) except -1:
+    """Raise the error of a tensor without memory, unless it may be passed because it is empty.
+
+    An empty tensor may wrap others, which is unknown: if an adapter calls operators, one of them
+    lets the tensor's class decide.
+    """
+    if context.has_dispatch and hooks.fallback_call is None and not _has_elements(&arg_view.tensor):
+        return 0
+    if context.has_dispatch:
+        raise TypeError(
+            f"tensor of class {type(<object>value).__name__} wraps other tensors and has no memory: "
+            "pass these tensors, or import tvm_ffi.interop.torch and give the function a signature, "
+            "so that the class handles the function's operator")
+    PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
+    return _cold_raise_export_error(value)
+
+
+cdef int (*_cold_check_missing_memory)(
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context) noexcept
+_cold_check_missing_memory = <int (*)(
+    PyObject*, ArgumentView*, const _ExchangeClass*) noexcept>_check_missing_memory
+
+
 cdef int _complete_view(
     PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
@@ -265,9 +302,9 @@ cdef int _complete_view(
         return _cold_raise_invalid_shape(arg_view)
     if arg_view.tensor.ndim > 0 and _copy_view_extents(arg_view) != 0:
         return -1
-    if arg_view.tensor.data == NULL and _has_elements(&arg_view.tensor):
-        PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
-        return _cold_raise_export_error(value)
+    if arg_view.tensor.data == NULL and (context.has_dispatch or _has_elements(&arg_view.tensor)):
+        if _cold_check_missing_memory(value, arg_view, context) != 0:
+            return -1
     return _check_lazy_view(value, arg_view, context) if context.has_native_predicates else 0
 
 
@@ -355,7 +392,7 @@ cdef int _pack_versioned_export(
     if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
         return -1
     if is_read_only:
-        state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
+        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
     if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..._binding.call import Function
 from ..._binding.object import hooks
@@ -52,10 +51,14 @@ def call_operator(function: Function, args: tuple[Any, ...]) -> Any:
 
 
 def _needs_dispatcher(tensor: torch.Tensor) -> bool:
-    return (
-        isinstance(tensor, FakeTensor)
-        or _is_transformed(tensor)
-        or is_traceable_wrapper_subclass(tensor)
+    """Return True for a tensor without memory whose class or transform handles operators.
+
+    Classes that wrap other tensors have `__torch_dispatch__`, and thus the dispatch key Python.
+    """
+    if tensor.is_nested:  # torch's class handles its own operators only
+        return False
+    return _is_transformed(tensor) or torch._C._dispatch_keys(tensor).has(
+        torch._C.DispatchKey.Python
     )
 
 

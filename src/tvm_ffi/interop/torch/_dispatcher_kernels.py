@@ -14,6 +14,7 @@ from itertools import repeat
 from typing import Any, Callable
 
 import torch
+from torch.nested._internal.nested_tensor import NestedTensor
 
 from ..._binding.call import Function
 from ...container import Array
@@ -24,7 +25,10 @@ from ._arguments import bind_positions, tensors_in
 from ._native_kernels import by_position
 from ._schema import may_write
 
-__all__ = ["kernel_of", "register_version_kernel"]
+__all__ = ["kernel_of", "register_version_kernel", "reject_nested_tensors"]
+
+# torch's kernels for all backends have no part at these dispatch keys.
+_NESTED_KEYS = ("NestedTensorCPU", "NestedTensorCUDA", "AutogradNestedTensor")
 
 
 def kernel_of(
@@ -208,9 +212,31 @@ def register_version_kernel(operator: Any) -> None:
         with torch._C._AutoDispatchBelowADInplaceOrView():
             return below(*values)
 
-    if not operator.add_kernels(
-        positional,
-        autograd_key="ADInplaceOrView",
-        on_write=torch._C._increment_version,
-    ):
+    if not operator.add_kernels(positional, autograd_key="ADInplaceOrView"):
         operator.library.impl(operator.short_name, kernel, "ADInplaceOrView", with_keyset=True)
+
+
+# ---- nested tensors ------------------------------------------------------------------------------
+
+
+def reject_nested_tensors(name: str, signature: Signature, library: torch.library.Library) -> None:
+    """Register kernels that raise the error of an operator for nested tensors.
+
+    Without them, torch raises a NotImplementedError about its dispatch keys.
+    """
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        for parameter, value in bind_positions(signature, args, kwargs).items():
+            if any(tensor.is_nested for tensor in tensors_in([value])):
+                raise TypeError(
+                    f"argument '{parameter}' of {name}: expected a tensor, got a nested tensor, "
+                    "which operators of tvm_ffi do not support; pass the tensors of "
+                    "tensor.unbind(), or tensor.values() and tensor.offsets()"
+                )
+
+    def dispatched(_: Any, __: Any, ___: Any, args: Any, kwargs: Any) -> Any:
+        return kernel(*args, **(kwargs or {}))
+
+    for key in _NESTED_KEYS:
+        library.impl(name.partition("::")[2], kernel, key)
+    torch.library.register_torch_dispatch(name, NestedTensor, dispatched, lib=library)

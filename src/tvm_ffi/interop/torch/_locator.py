@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..._binding.call import Function, convert_func, function_of_class, named_function
+from ..._binding.object import NativeReference
 from ...module import Module
 from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
@@ -70,7 +71,11 @@ class FunctionLocator:
     def is_file_replaced(self) -> bool:
         """True if the library's file was replaced or removed after the process had loaded it."""
         is_library = isinstance(self.source, Module) and self.source.kind == "library"
-        return is_library and Path(self.library).is_absolute() and not _is_mapped(self.library)
+        return (
+            is_library
+            and Path(self.library).is_absolute()
+            and not _is_mapped(self.source, self.library)
+        )
 
     def __str__(self) -> str:
         if not self.library:
@@ -119,7 +124,27 @@ def content_of_file(path: str | os.PathLike[str]) -> str | None:
         return None
 
 
-def _is_mapped(path: str) -> bool:
+# Files that are mapped, by path: the module, and the device and the inode number of the file.
+# No other file gets these numbers while the module exists, because the module keeps the mapping.
+_mapped_files: dict[str, tuple[NativeReference, tuple[int, int]]] = {}
+
+
+def _is_mapped(module: Module, path: str) -> bool:
+    """Return True if a file is the one that the process has mapped under this path for a module."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return False
+    file = status.st_dev, status.st_ino
+    known = _mapped_files.get(path)
+    if known is None or known[1] != file or known[0]() != module:
+        if not _is_path_mapped(path):
+            return False
+        _mapped_files[path] = NativeReference(module), file
+    return True
+
+
+def _is_path_mapped(path: str) -> bool:
     """Return True if a file is the one that the process has mapped under this path.
 
     The kernel marks the path of a mapped file that was removed or replaced.

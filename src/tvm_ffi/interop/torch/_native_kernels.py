@@ -30,7 +30,7 @@ from ...signature._types import ANY_EXTENT, is_ellipsis
 from ._arguments import check_functions
 from ._schema import may_write, schema_type
 
-__all__ = ["Plan", "add_kernels", "by_position", "plan_of"]
+__all__ = ["Plan", "add_kernels", "apply_of", "by_position", "plan_of"]
 
 _VERSION = "2.13."  # torch's stable C interface does not cover the exception class of Python errors
 _KINDS = {"Tensor": 0, "SymInt": 1, "float": 2, "bool": 3}
@@ -203,7 +203,7 @@ def add_kernels(
     keys: Sequence[str] = (),
     autograd: Callable[..., Any] | None = None,
     autograd_key: str = "Autograd",
-    on_write: Callable[..., Any] | None = None,
+    apply: Callable[..., Any] | None = None,
 ) -> Any:
     """Register kernels of an operator, and return their owner; None if there are no more kernels.
 
@@ -220,10 +220,11 @@ def add_kernels(
     keys : sequence of str
         Dispatch keys of backends.
     autograd : callable, optional
-        Python kernel for `autograd_key`, called if an argument requires a gradient, or if modes,
-        transforms or special tensors need the dispatcher.
-    on_write : callable, optional
-        Called with a tuple of the tensors that the operator will write.
+        Python kernel for `autograd_key`, called if modes, transforms or special tensors need the
+        dispatcher.
+    apply : callable, optional
+        Result of `apply_of`, called if an argument requires a gradient.  Without it, the kernel for
+        `autograd_key` increments the version counters of the tensors that the operator writes.
     """
     namespace, _, short_name = name.partition("::")
     return _native().register(
@@ -239,8 +240,28 @@ def add_kernels(
         plan.arguments,
         kernel,
         autograd,
-        on_write,
+        apply,
     )
+
+
+def apply_of(
+    name: str, setup_context: Callable[..., Any] | None, backward: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the function that calls an operator's kernel and records its derivative.
+
+    Kernels in C++ call it instead of the `apply` of a `torch.autograd.Function` with
+    `setup_context`, which inspects the parameters in each call and dispatches the operator again.
+    """
+    function: Any = type(
+        f"{name}_derivative",
+        (torch.autograd.Function,),
+        {
+            "forward": staticmethod(_native().forward(setup_context)),
+            "backward": staticmethod(backward),
+        },
+    )
+    apply: Callable[..., Any] = super(torch.autograd.Function, function).apply
+    return apply
 
 
 def by_position(call: Callable[..., Any], signature: Signature) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ from ..._binding.call import Function
 from ...module import load_module
 from ...registry import get_global_func
 from ...signature import Signature
-from ._dispatcher_kernels import kernel_of
+from ._dispatcher_kernels import kernel_of, reject_nested_tensors
 from ._fake import fake_kernel_of, unknown_result_reason
 from ._locator import FunctionLocator, content_of_file, locate
 from ._native_kernels import Plan, add_kernels, by_position, plan_of
@@ -41,6 +41,7 @@ __all__ = [
     "define",
     "describe",
     "function_label",
+    "missing_effect",
     "operator_named",
     "operator_of",
     "restore",
@@ -108,15 +109,24 @@ class Operator:
         """The operator's name with its namespace: ``ns::f``."""
         return str(self.overload.name()).partition(".")[0]
 
-    def add_kernels(self, autograd: Callable[..., Any], **options: Any) -> bool:
+    def add_kernels(
+        self,
+        autograd: Callable[..., Any],
+        new_apply: Callable[[], Callable[..., Any]] | None = None,
+        autograd_key: str = "Autograd",
+    ) -> bool:
         """Register a kernel in C++ before the backend's kernel; return False if that is impossible.
 
-        The parameters are those of `_native_kernels.add_kernels`.
+        The parameters are those of `_native_kernels.add_kernels`, except that `new_apply` returns
+        `apply`.
         """
         if self.plan is None or self.kernel is None or self.plan.has_symbols:
             return False
         owner = add_kernels(
-            self.name, self.plan, self.function, self.kernel, autograd=autograd, **options
+            *(self.name, self.plan, self.function, self.kernel),
+            autograd=autograd,
+            autograd_key=autograd_key,
+            apply=new_apply and new_apply(),
         )
         self.kernels.append(owner)
         return owner is not None
@@ -195,7 +205,7 @@ def undefine(operator: Operator) -> None:
 
 
 def _make(function: Function, signature: Signature, locator: FunctionLocator) -> Operator:
-    reason = unknown_result_reason(signature) or _no_effect(signature)
+    reason = unknown_result_reason(signature) or missing_effect(signature)
     try:
         schema = schema_text(signature)
     except NoSchemaError as error:
@@ -250,10 +260,14 @@ def _keep(operator: Operator) -> Operator:
     return operator
 
 
-def _no_effect(signature: Signature) -> str | None:
+def missing_effect(signature: Signature) -> str | None:
+    """Return the reason why an operator would have no effect; None if it has one."""
     if signature.results or any(map(may_write, signature.parameters)):
         return None
-    return "the function has no results and writes no argument, and torch removes such calls"
+    return (
+        "the function has no results and writes no argument, and torch removes such calls; if it "
+        "writes a tensor, declare the parameter as `out` or `inout` in the signature"
+    )
 
 
 def _name_of(locator: FunctionLocator, signature: Signature) -> str:
@@ -337,6 +351,7 @@ def define(
             for key in keys:
                 library.impl(short_name, call, key)
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)
+        reject_nested_tensors(name, signature, library)
         overload = getattr(getattr(torch.ops, namespace), short_name).default
         return _keep(
             Operator(

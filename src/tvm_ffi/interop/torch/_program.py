@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,24 @@ __all__ = ["MissingFunctionError", "load", "save"]
 
 _MEMBER = "tvm_ffi_functions.json"
 _VERSION = 2
+# Members of the object that `describe` returns, and their types.
+_ENTRY = {
+    "library": (str,),
+    "content": (str, type(None)),
+    "function": (str,),
+    "signature": (str,),
+    "is_registered": (bool,),
+}
+_JSON_TYPES = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "a bool",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+_CORRUPT = (ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class MissingFunctionError(RuntimeError):
@@ -79,6 +98,8 @@ def load(
     MissingFunctionError
         If a library or a function is missing, or the content of a library or a signature has
         changed since the program was saved; the message lists all such functions.
+    ValueError
+        If the file is damaged; the message names the file and the fault.
 
     Notes
     -----
@@ -106,21 +127,39 @@ def _operators_in(program: Any) -> Iterator[Operator]:
 
 def _read(file: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     """Return the JSON objects that describe the operators in a saved program, by operator name."""
-    with zipfile.ZipFile(file) as archive:
-        members = [member for member in archive.namelist() if member.endswith(f"/{_MEMBER}")]
-        text = archive.read(members[0]).decode("utf-8") if members else ""
-    if not text:
-        return {}
-    functions: dict[str, dict[str, Any]]
     try:
+        with zipfile.ZipFile(file) as archive:
+            members = [member for member in archive.namelist() if member.endswith(f"/{_MEMBER}")]
+            if not members:
+                return {}
+            text = archive.read(members[0]).decode("utf-8")
         document = json.loads(text)
-        version, functions = document["version"], document["functions"]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if not isinstance(document, dict) or "version" not in document:
+            raise ValueError("expected an object with a version")
+        if document["version"] == _VERSION:
+            return _checked_functions(document)
+    except _CORRUPT as error:
         raise ValueError(f"{os.fspath(file)}: {_MEMBER} is corrupt: {error}") from None
-    if version != _VERSION:
-        raise ValueError(
-            f"{os.fspath(file)}: {_MEMBER}: expected version {_VERSION}, got {version}"
-        )
+    raise ValueError(
+        f"{os.fspath(file)}: {_MEMBER}: expected version {_VERSION}, got {document['version']}"
+    )
+
+
+def _checked_functions(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the descriptions in a document; raise ValueError if one lacks a member."""
+    functions = document.get("functions")
+    if not isinstance(functions, dict):
+        raise ValueError(f"'functions': expected an object, got {_JSON_TYPES[type(functions)]}")
+    for name, description in functions.items():
+        if not isinstance(description, dict):
+            raise ValueError(f"{name}: expected an object, got {_JSON_TYPES[type(description)]}")
+        for key, types in _ENTRY.items():
+            if key not in description:
+                raise ValueError(f"{name}: expected a value '{key}', got none")
+            if not isinstance(description[key], types):
+                expected = " or ".join(_JSON_TYPES[type_] for type_ in types)
+                got = _JSON_TYPES[type(description[key])]
+                raise ValueError(f"{name}: '{key}': expected {expected}, got {got}")
     return functions
 
 

@@ -18,7 +18,14 @@ from ._dispatcher_kernels import kernel_of, register_version_kernel
 from ._fake import checked_fake_kernel, fake_kernel_of, run_checks, unknown_result_reason
 from ._locator import locate
 from ._native_kernels import plan_of
-from ._operators import Operator, UntraceableError, define, set_operator_of_function, undefine
+from ._operators import (
+    Operator,
+    UntraceableError,
+    define,
+    missing_effect,
+    set_operator_of_function,
+    undefine,
+)
 from ._schema import may_write, schema_text
 from ._transforms import Rules, add_derivative
 
@@ -51,7 +58,8 @@ def register(
         Signature of the function; default: the signature that the function declares.
     functional : bool
         True if the operator allocates and returns the tensors that the function writes: the
-        operator has no ``out`` parameters, and copies the arguments of ``inout`` parameters.
+        operator has no ``out`` parameters, and copies the arguments of ``inout`` parameters and of
+        those with an unknown direction.
         Derivatives and vmap need a functional operator.
     fake : callable, optional
         Fake kernel.  torch calls it with the operator's arguments while it traces a program.  The
@@ -107,6 +115,9 @@ def register(
     _check_autocast(autocast or {})
     # Unlike the function, the operator checks its arguments even if the signature is `unchecked`.
     function_signature = replace(_signature_of(function, signature), unchecked=False)
+    reason = missing_effect(function_signature)
+    if reason is not None:
+        raise UntraceableError(f"{name}: {reason}. The signature is `{function_signature}`")
     op_signature = _functional_signature(function_signature) if functional else function_signature
     _check_derivative(name, op_signature, backward or jvp)
     fake_kernel = (
@@ -232,37 +243,39 @@ def _missing_checks(function: Function, signature: Signature) -> tuple[Function,
 
 def _functional_signature(signature: Signature) -> Signature:
     """Return the signature of a functional operator, which returns the tensors it writes."""
-    outputs = tuple(
-        Result(parameter.type, parameter.name)
-        for parameter in signature.parameters
-        if _is_written(parameter)
-    )
+    written = _written(signature)
+    outputs = tuple(Result(parameter.type, parameter.name) for parameter in written)
     return replace(
         signature,
         parameters=tuple(
             replace(parameter, direction="in")
             for parameter in signature.parameters
-            if not (_is_written(parameter) and parameter.direction == "out")
+            if not (parameter in written and parameter.direction == "out")
         ),
         results=outputs + signature.results,
     )
 
 
-def _is_written(parameter: Parameter) -> bool:
-    if not parameter.is_written:
-        return False
-    if not isinstance(parameter.type, TensorType) or parameter.type.is_optional:
-        raise UntraceableError(
-            f"a functional operator cannot return '{parameter.name}', which may be None"
-        )
-    return True
+def _written(signature: Signature) -> list[Parameter]:
+    """Return the parameters whose tensors a functional operator returns."""
+    written = [parameter for parameter in signature.parameters if may_write(parameter)]
+    for parameter in written:
+        if not isinstance(parameter.type, TensorType):
+            raise UntraceableError(
+                f"a functional operator cannot return '{parameter.name}', which is no single tensor"
+            )
+        if parameter.type.is_optional:
+            raise UntraceableError(
+                f"a functional operator cannot return '{parameter.name}', which may be None"
+            )
+    return written
 
 
 def _functional_kernel(
     function: Function, signature: Signature, fake: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return a kernel that allocates the written tensors with `fake`, then calls the function."""
-    written = [parameter for parameter in signature.parameters if _is_written(parameter)]
+    written = _written(signature)
     op_signature = _functional_signature(signature)
     call = kernel_of(function, signature, _missing_checks(function, signature))
 
@@ -272,7 +285,7 @@ def _functional_kernel(
         arguments = bind_positions(op_signature, args, kwargs)
         outputs = dict(zip([parameter.name for parameter in written], tensors))
         for parameter in written:
-            if parameter.direction == "inout":
+            if parameter.direction != "out":
                 outputs[parameter.name].copy_(arguments[parameter.name])
         arguments.update(outputs)
         run_checks(signature, arguments)  # `fake` may be the user's.

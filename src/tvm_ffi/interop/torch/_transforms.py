@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import torch
 
-from ._native_kernels import by_position
+from ._native_kernels import apply_of, by_position
 from ._operators import Operator
 
 __all__ = ["Rules", "add_derivative"]
@@ -40,27 +40,6 @@ class Rules:
     vmap: Rule | None = None
 
 
-def _eager_apply(call: _Call) -> Callable[..., Any]:
-    """Return the function that calls the operator and records its derivative, without transforms.
-
-    `torch.autograd.Function.apply` inspects the parameters of a `Function` with `setup_context` in
-    each call, which costs more than the rest of the call.
-    """
-
-    def forward(ctx: Any, *values: Any) -> Any:
-        output = call.forward(*values)
-        call.setup_context(ctx, values, output)
-        return output
-
-    function: Any = type(
-        f"{call.short_name}_derivative",
-        (torch.autograd.Function,),
-        {"forward": staticmethod(forward), "backward": staticmethod(call.backward)},
-    )
-    apply: Callable[..., Any] = super(torch.autograd.Function, function).apply
-    return apply
-
-
 def add_derivative(operator: Operator, rules: Rules) -> None:
     """Register kernels for derivatives and transforms of an operator that writes no argument."""
     call = _Call(operator, rules)
@@ -83,16 +62,13 @@ def add_derivative(operator: Operator, rules: Rules) -> None:
     operator.library.impl(operator.overload, transformed, _TRANSFORMS)
     below = by_position(operator.overload, operator.signature)
 
-    apply = _eager_apply(call)
-
     def derived(*values: Any) -> Any:
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*values):
-            is_transformed = torch._C._are_functorch_transforms_active()
-            return function.apply(*values) if is_transformed else apply(*values)
+            return function.apply(*values)
         with torch._C._AutoDispatchBelowAutograd():
             return below(*values)
 
-    if not operator.add_kernels(derived):
+    if not operator.add_kernels(derived, new_apply=call.apply):
         torch.library.register_autograd(
             operator.name, rules.backward, setup_context=rules.setup_context, lib=operator.library
         )
@@ -103,7 +79,7 @@ class _Call:
 
     def __init__(self, operator: Operator, rules: Rules) -> None:
         self._operator, self._rules = operator.overload, rules
-        self._name, self.short_name = operator.name, operator.short_name
+        self._name, self._short_name = operator.name, operator.short_name
         schema = operator.overload._schema
         self._parameters = schema.arguments
         self._num_positional = sum(not argument.kwarg_only for argument in schema.arguments)
@@ -135,6 +111,12 @@ class _Call:
             for parameter in self._parameters[len(args) :]
         ]
         return [*args, *rest]
+
+    def apply(self) -> Callable[..., Any]:
+        """Return the result of `apply_of` for the operator."""
+        has_keywords = self._num_positional < len(self._parameters)
+        setup_context = self.setup_context if has_keywords else self._rules.setup_context
+        return apply_of(self._short_name, setup_context, self.backward)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         names = [parameter.name for parameter in self._parameters[self._num_positional :]]

@@ -83,16 +83,16 @@ def test_argument_restrictions_of_a_signature_are_enforced(kernels):
         kernels.reading(array, writable, z=array)
 
 
-def immutable():
-    """Return an array of a class whose arrays are all read-only, as JAX arrays are."""
-    return Source(flags=READ_ONLY)
-
-
-def test_immutable_array_classes_are_accepted_without_restrictions(kernels):
-    assert kernels.echo(immutable()).readonly
-    assert len(kernels.reading(immutable(), np.zeros(1), immutable())) == 3
-    with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
-        kernels.reading(np.zeros(1), immutable(), np.zeros(1))
+def test_the_flag_of_a_capsule_belongs_to_one_array(kernels):
+    """Regression: a function of unknown direction got the array, but not a `Tensor` over it."""
+    array = Source(flags=READ_ONLY)
+    for value in (array, tvm_ffi.from_dlpack(array)):
+        with pytest.raises(BufferError, match=r"#0 .*read-only; it is unknown .*readonly\(array\)"):
+            kernels.echo(value)
+        assert kernels.echo(tvm_ffi.readonly(value)).readonly
+        assert len(kernels.reading(value, np.zeros(1), tvm_ffi.readonly(value))) == 3
+        with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
+            kernels.reading(np.zeros(1), value, np.zeros(1))
 
 
 def read_only_tensors(tmp_path):
@@ -106,7 +106,7 @@ def read_only_tensors(tmp_path):
         "of another tensor": tvm_ffi.from_dlpack(mapped),
         "of a container": tvm_ffi.Array([read_only()])[0],
         "of a call": kept[0],
-        "of immutable arrays": tvm_ffi.from_dlpack(immutable()),
+        "of a capsule": tvm_ffi.from_dlpack(Source(flags=READ_ONLY)),
         "unpickled": pickle.loads(pickle.dumps(mapped)),
         "copied": copy.copy(mapped),
     }

@@ -140,8 +140,9 @@ def test_from_dlpack_takes_exporter_and_capsule(version):
 
 def test_the_read_only_flag_is_imported_and_exported(echo):
     source = Source(flags=READ_ONLY)
-    tensor = echo(source)
+    tensor = echo(tvm_ffi.readonly(source))
     assert tensor.readonly
+    assert tvm_ffi.from_dlpack(source).readonly
     assert not tensor.numpy().flags.writeable
     assert read_versioned(tensor.__dlpack__(max_version=(1, 0))).flags & READ_ONLY
     with pytest.raises(BufferError, match="read-only"):
