@@ -195,6 +195,7 @@ def build(
     backend: str | None = None,
     output: str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> str:
     """Build a shared library from files and return its path.
 
@@ -209,6 +210,9 @@ def build(
     cpp_files, cuda_files : str or sequence of str, optional
         Paths of C++ files and of CUDA files, with any suffix.  The three parameters must name at
         least one file.
+    unchecked : bool
+        True to leave out the argument checks of all signatures in the files, as if each had the
+        clause ``unchecked``.
 
     Returns
     -------
@@ -221,6 +225,13 @@ def build(
         If a source file or a compiler is missing, or a compiler fails.
     ValueError
         If a file name, the backend or an architecture is invalid.
+
+    Notes
+    -----
+    A function whose signature is declared with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE`` or
+    ``TVM_FFI_DLL_EXPORT_SIGNATURE`` checks its arguments, for callers in every language.  Macros
+    between ``#if`` and ``#endif``, in headers or in other macros are not found; calls from Python
+    check the arguments of these functions.
     """
     options = Options(
         extra_cflags,
@@ -231,7 +242,7 @@ def build(
         backend,
         verbose,
     )
-    request = file_request(name, sources, cpp_files, cuda_files, output, options)
+    request = file_request(name, sources, cpp_files, cuda_files, output, options, unchecked)
     return str(find_or_build(request))
 
 
@@ -249,13 +260,14 @@ def load(
     keep_module_alive: bool = True,
     backend: str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> Module:
     """Build a shared library from files and load it.
 
     Parameters
     ----------
     name, sources, cpp_files, cuda_files, extra_cflags, extra_cuda_cflags, extra_ldflags, \
-    extra_include_paths, build_directory, backend, verbose
+    extra_include_paths, build_directory, backend, verbose, unchecked
         See `build`.
     keep_module_alive : bool
         See `tvm_ffi.load_module`.
@@ -274,7 +286,7 @@ def load(
         backend,
         verbose,
     )
-    request = file_request(name, sources, cpp_files, cuda_files, None, options)
+    request = file_request(name, sources, cpp_files, cuda_files, None, options, unchecked)
     return _load(request, keep_module_alive)
 
 
