@@ -6,7 +6,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE.  The output file defines functions
 arguments before they call the functions in the source files.  The printed compiler options rename
 these functions; compile the source files with them:
 
-    cc -shared -fPIC $(tvm-ffi checks --output checks.c kernels.c) kernels.c checks.c
+    cc -shared -fPIC $(tvm-ffi checks --output FILE kernels.c) kernels.c FILE
 
 The CMake function tvm_ffi_add_kernels runs this command.
 """
