@@ -33,9 +33,9 @@ _LANGUAGES = {".c": "c", ".cu": "cuda", ".o": "object", ".obj": "object"}
 class Options(NamedTuple):
     """The options of all four build functions; `build_inline` documents them."""
 
-    extra_cflags: Sequence[str] | None
-    extra_cuda_cflags: Sequence[str] | None
-    extra_ldflags: Sequence[str] | None
+    extra_cflags: Sequence[str] | str | None
+    extra_cuda_cflags: Sequence[str] | str | None
+    extra_ldflags: Sequence[str] | str | None
     extra_include_paths: Sequence[str] | None
     build_directory: str | None
     backend: str | None
@@ -137,8 +137,8 @@ def file_request(
 def _with_flags(options: Options, flags: tuple[str, ...]) -> Options:
     """Return options with further flags for all compilers."""
     return options._replace(
-        extra_cflags=(*flags, *_words(options.extra_cflags)),
-        extra_cuda_cflags=(*flags, *_words(options.extra_cuda_cflags)),
+        extra_cflags=(*flags, *_words(options, "extra_cflags")),
+        extra_cuda_cflags=(*flags, *_words(options, "extra_cuda_cflags")),
     )
 
 
@@ -172,9 +172,9 @@ def _checked_request(
         files=files,
         functions=exports,
         cubins=cubins,
-        cflags=_words(options.extra_cflags),
-        cuda_cflags=_words(options.extra_cuda_cflags),
-        ldflags=_words(options.extra_ldflags),
+        cflags=_words(options, "extra_cflags"),
+        cuda_cflags=_words(options, "extra_cuda_cflags"),
+        ldflags=_words(options, "extra_ldflags"),
         include_paths=_absolute(options.extra_include_paths),
         backend=_checked_backend(options.backend),
         build_directory=None if folder is None else Path(folder).absolute(),
@@ -188,11 +188,17 @@ def _as_list(value: Sequence[str] | str | None) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _words(options: Sequence[str] | str | None) -> tuple[str, ...]:
-    """Return compiler options as words; a string is split like a shell command."""
-    if isinstance(options, str):
-        return tuple(shlex.split(options))
-    return tuple(options or ())
+def _words(options: Options, name: str) -> tuple[str, ...]:
+    """Return the words of a parameter with options; a string is split like a shell command."""
+    value = getattr(options, name)
+    if not isinstance(value, str):
+        return tuple(value or ())
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be words of a shell command, got {value!r}: {error}"
+        ) from None
 
 
 def _absolute(paths: Sequence[str] | str | None) -> tuple[str, ...]:

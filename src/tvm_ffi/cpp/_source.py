@@ -142,7 +142,7 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
 
     The user defines an exported function NAME as ``__tvm_ffi_NAME``.  A declaration before the
     text makes the symbol visible and lets the compiler check its type.  An array of function
-    pointers after the text makes loading fail, with the name of the symbol, if the function is not
+    pointers after the text makes linking fail, with the name of the symbol, if the function is not
     defined.
     """
     head, tail = _includes(_C_HEADERS), ""
