@@ -22,7 +22,7 @@ from ._launch import LaunchPlan
 from ._string_constants import device_names, embedded_strings, type_names_by_index
 from ._wrapper import Wrapper, make_wrapper
 
-__all__ = ["checked_exports", "checks_file", "source_of", "wrapper"]
+__all__ = ["source_of", "wrapper"]
 
 _PARAMETERS = "void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
 
@@ -98,7 +98,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     return text + '\n#ifdef __cplusplus\n} /* extern "C" */\n#endif\n' + _rows(functions)
 
 
-def checked_exports(signatures: Mapping[str, Signature]) -> str:
+def _checked_exports(signatures: Mapping[str, Signature]) -> str:
     """Return C source of exported functions that check their arguments, then call a function.
 
     Parameters
@@ -122,8 +122,8 @@ def checked_exports(signatures: Mapping[str, Signature]) -> str:
     return f'{text}#ifdef __cplusplus\n}} /* extern "C" */\n#endif\n'
 
 
-def checks_file(signatures: Mapping[str, Signature]) -> str:
-    """Return the source of a file with the functions of `checked_exports`.
+def _checks_file(signatures: Mapping[str, Signature]) -> str:
+    """Return the source of a file with the functions of `_checked_exports`.
 
     The functions that they call are defined in other files of the library.
     """
@@ -138,7 +138,7 @@ def checks_file(signatures: Mapping[str, Signature]) -> str:
         lines.add(f"int tvm_ffi_unchecked_{name}({_PARAMETERS});")
         lines.add(f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}({_PARAMETERS});")
     lines.add("#ifdef __cplusplus", '} /* extern "C" */', "#endif", "")
-    return f"{lines}{checked_exports(signatures)}"
+    return f"{lines}{_checked_exports(signatures)}"
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:

@@ -48,11 +48,11 @@ def file_checks(paths: Iterable[str]) -> FileChecks | None:
     if not any(macro in content for content in contents for macro in _MACROS):
         return None
     # Imported here, because most builds have no signature.
-    from ..codegen.c import checks_file
+    from ..codegen.c import _checks_file
     from ..signature._source_text import checkable_exports
 
     signatures = checkable_exports(content.decode("utf-8", "replace") for content in contents)
     if not signatures:
         return None
     options = tuple(f"-D__tvm_ffi_{name}=tvm_ffi_unchecked_{name}" for name in signatures)
-    return FileChecks(options, checks_file(signatures))
+    return FileChecks(options, _checks_file(signatures))

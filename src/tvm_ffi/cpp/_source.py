@@ -129,9 +129,9 @@ def _checks(functions: Mapping[str, Export]) -> str:
     }
     if not checked:
         return ""
-    from ..codegen.c import checked_exports  # lazy import, because most builds have no signature
+    from ..codegen.c import _checked_exports  # lazy import, because most builds have no signature
 
-    return checked_exports(checked)
+    return _checked_exports(checked)
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"
