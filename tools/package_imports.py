@@ -30,7 +30,8 @@ UPWARD = {
     # `module` imports the class CustomModule on first access; `_custom` imports its base class
     # Module from `module`.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # Inline builds print the checks of a signature with the printer of `codegen`.
+    # Builds print the checks of a signature with the printer of `codegen`.
+    ("tvm_ffi.cpp._file_checks", "tvm_ffi.codegen.c"),
     ("tvm_ffi.cpp._source", "tvm_ffi.codegen.c"),
     # Methods of Module import `_signatures` on first use, as most programs do not need it.
     ("tvm_ffi.module", "tvm_ffi.module._signatures"),

@@ -68,6 +68,33 @@ int64_t Twice(int64_t x) { return 2 * x; }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(twice, Twice, "twice(x: int) -> int");
 """
 
+# Calls the function as native code does, without the binding's checks of signatures.
+NATIVE_CALL = """\
+import ctypes
+import tvm_ffi, twice
+
+class Value(ctypes.Structure):
+    _fields_ = [("type_index", ctypes.c_int32), ("zero", ctypes.c_int32),
+                ("content", ctypes.c_int64)]
+
+library = ctypes.CDLL(twice.__path__[0] + "/twice.so")
+result = Value()
+assert library.__tvm_ffi_twice(None, ctypes.byref(Value(1, 0, 21)), 1, ctypes.byref(result)) == 0
+print(result.content)
+runtime = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+assert library.__tvm_ffi_twice(None, ctypes.byref(Value(3, 0, 0)), 1, ctypes.byref(result)) == -1
+error = ctypes.c_void_p()
+runtime.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+
+
+class Cell(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_char_p), ("kind_size", ctypes.c_size_t),
+                ("message", ctypes.c_char_p)]
+
+
+print(Cell.from_address(error.value + 24).message.decode())
+"""
+
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
@@ -145,3 +172,5 @@ def test_a_file_in_cpp_becomes_a_package(run, offline, tmp_path):
     code = "import twice; print(twice.twice(x=21))"
     site = str(tmp_path / "made" / "site")
     assert run("python", "-c", code, cwd=tmp_path, PYTHONPATH=site) == "42\n"
+    output = run("python", "-c", NATIVE_CALL, cwd=tmp_path, PYTHONPATH=site)
+    assert output == "42\ntwice() argument 'x': expected int, got float\n"

@@ -111,7 +111,7 @@ TEST_CASE("missing symbols of a library are listed") {
   CHECK(IsMissing(file, "TVMFFIOfALaterRelease"));
   CHECK(IsMissing(file, "TVMFFIOfALaterRelease2"));
   CHECK(!IsMissing(CheckLibraryFile(LIBRARY_FOLDER "/needing_weak.so"), "TVMFFIMaybeThere"));
-  CHECK(!IsMissing(CheckLibraryFile(LIBRARY_FOLDER "/needing_foreign.so"), "no_such_function"));
+  CHECK(IsMissing(CheckLibraryFile(LIBRARY_FOLDER "/needing_foreign.so"), "no_such_function"));
 }
 
 TEST_CASE("files that are not ELF files are left to the loader") {
@@ -216,7 +216,7 @@ TEST_CASE("truncated files are read safely") {
   CHECK(content.size() > 4096);
   for (size_t size = 0; size < content.size(); size += size < 1200 ? 1 : 61) {
     LibraryCheck file = ReadContent(content.substr(0, size));
-    CHECK(file.missing_symbols.size() <= 3);
+    CHECK(file.missing_symbols.size() <= 16);
   }
 }
 

@@ -536,23 +536,28 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
 
 // Further members of the metadata of a function with a signature, as JSON text after the signature.
-// Generated code redefines it for functions that check their arguments: ",\"checked\":true".
-#ifndef TVM_FFI_SIGNATURE_MEMBERS_
-#define TVM_FFI_SIGNATURE_MEMBERS_ ""
+// A build that generates a function with checks, __tvm_ffi_NAME, defines __tvm_ffi_NAME as the name
+// tvm_ffi_unchecked_NAME while it compiles the user's function.  TVM_FFI_SIGNATURE_UNCHECKED is
+// defined by builds whose user wants no checks.
+#ifdef TVM_FFI_SIGNATURE_UNCHECKED
+#define TVM_FFI_SIGNATURE_MEMBERS_(Symbol) ",\"unchecked\":true"
+#else
+#define TVM_FFI_SIGNATURE_MEMBERS_(Symbol) \
+  (TVM_FFI_QUOTED_(Symbol)[0] == '_' ? "" : ",\"checked\":true")
 #endif
 
 // Exports a function and its metadata.  `Signature` is the text of a signature, or nullptr if none
 // is declared.
-#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                       \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                             \
-  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                           \
-    return ::tvm::ffi::detail::ExportedTypeOf(Function);                                     \
-  }                                                                                          \
-  TVM_FFI_EXPORT_SYMBOL_(                                                                    \
-      __tvm_ffi__metadata_##ExportName,                                                      \
-      return ::tvm::ffi::detail::ReturnMetadata(&TVMFFIExportedType_##ExportName, Signature, \
-                                                TVM_FFI_SIGNATURE_MEMBERS_, result))         \
-  TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                              \
+#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                    \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                          \
+  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                        \
+    return ::tvm::ffi::detail::ExportedTypeOf(Function);                                  \
+  }                                                                                       \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__metadata_##ExportName,                                \
+                         return ::tvm::ffi::detail::ReturnMetadata(                       \
+                             &TVMFFIExportedType_##ExportName, Signature,                 \
+                             TVM_FFI_SIGNATURE_MEMBERS_(__tvm_ffi_##ExportName), result)) \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                           \
                       ::tvm::ffi::detail::CompilerTextOfExport(&TVMFFIExportedType_##ExportName))
 
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int");

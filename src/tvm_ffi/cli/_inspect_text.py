@@ -32,6 +32,10 @@ def print_report(report: LibraryReport) -> None:
             since = f", since {symbol.since}" if symbol.since else ""
             state = ("provided", "green") if symbol.is_provided else ("MISSING", "bold red")
             _line(console, "  ", state, f"  {symbol.readable_name}{since}")
+    if report.undefined:
+        _heading(console, f"Undefined symbols ({len(report.undefined)})")
+        for name in report.undefined:
+            _line(console, f"  {name}  ", ("no linked library defines it", "yellow"))
     if report.modules:
         _heading(console, f"Embedded modules ({len(report.modules)})")
         for line in module_lines(report.modules, is_ascii=console.options.ascii_only):

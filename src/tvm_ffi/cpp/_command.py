@@ -134,6 +134,11 @@ def command_error(program: str, status: int, stdout: str, stderr: str) -> Runtim
         text += f"stdout:\n{stdout.rstrip()}\n"
     if stderr:
         text += f"stderr:\n{stderr.rstrip()}\n"
+    if "undefined reference to" in stdout + stderr or "undefined symbol: " in stdout + stderr:
+        text += (
+            "Each function must be defined in the sources or in a linked library; if the process "
+            'that loads the library defines it, pass extra_ldflags=["-Wl,-z,undefs"].\n'
+        )
     return RuntimeError(text.rstrip())
 
 

@@ -29,9 +29,11 @@ class Export(NamedTuple):
     @property
     def is_checked(self) -> bool:
         """True if the exported function checks its arguments against the signature."""
-        if self.signature is None or self.signature.unchecked:
+        if self.signature is None:
             return False
-        return all(parameter.kind != "variadic" for parameter in self.signature.parameters)
+        from ..signature._source_text import is_checkable
+
+        return is_checkable(self.signature)
 
 
 def exports_of(functions: Functions, unchecked: bool = False) -> dict[str, Export]:

@@ -37,8 +37,11 @@ _EMBED_CUBIN = (
     "from tvm_ffi.utils.embed_cubin import main; sys.exit(main())"
 )
 
-C_FLAGS = ("-fPIC", "-O2")
+# Without this error, a call of an undeclared function truncates its result to an int.
+C_FLAGS = ("-fPIC", "-O2", "-Werror=implicit-function-declaration")
 CPP_FLAGS = ("-std=c++17", "-fPIC", "-O2")
+# Each process with Python has loaded these libraries.
+_SYSTEM_LIBRARIES = ("-lm", "-ldl", "-lpthread")
 # Libraries contain the metadata of their exports unless the sources or the user's flags disable it.
 METADATA_FLAG = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
 
@@ -90,7 +93,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
         options["cuda"] = (*flags, *includes)
     compile_steps, objects = _compile_steps(request.units, toolchain.commands, options)
     linker = toolchain.commands.get("cpp") or toolchain.commands["c"]
-    link_flags = (*_link_flags(toolchain.gpu), *request.ldflags)
+    link_flags = tuple(_link_flags(request, linker, toolchain.gpu))
     link_steps = _link_steps(objects, request.cubins, request.product, linker, link_flags)
 
     sources = [
@@ -181,9 +184,19 @@ def _embed_steps(objects: Sequence[str], cubins: Sequence[str]) -> Iterator[Step
         before = output
 
 
-def _link_flags(toolkit: Toolkit | None) -> tuple[str, ...]:
-    flags = ("-shared", f"-L{_library_folder()}", "-ltvm_ffi")
-    return flags if toolkit is None else (*flags, *toolkit.link_flags)
+def _link_flags(request: Request, linker: Sequence[str], toolkit: Toolkit | None) -> Iterator[str]:
+    yield "-shared"
+    # A library with an undefined function could be loaded, but the first call of the function would
+    # end the process.  Libraries with a sanitizer get its functions from the process.
+    words = (*linker, *request.cflags, *request.ldflags)
+    if sys.platform == "linux" and not any("-fsanitize" in word for word in words):
+        yield "-Wl,-z,defs"
+    yield from request.ldflags
+    # Linkers search these libraries for functions that the user's archives need.
+    yield from (f"-L{_library_folder()}", "-ltvm_ffi")
+    if toolkit is not None:
+        yield from toolkit.link_flags
+    yield from _SYSTEM_LIBRARIES
 
 
 def _paths_in_flags(compile_flags: Sequence[str], ldflags: Sequence[str]) -> list[str]:

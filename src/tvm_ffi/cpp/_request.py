@@ -8,6 +8,7 @@ are valid file names and its paths are absolute, so later stages need not check 
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ._exports import Export
+from ._file_checks import UNCHECKED_OPTION, file_checks
 from ._gpu import BACKENDS
 from ._source import Unit, inline_units
 
@@ -31,9 +33,9 @@ _LANGUAGES = {".c": "c", ".cu": "cuda", ".o": "object", ".obj": "object"}
 class Options(NamedTuple):
     """The options of all four build functions; `build_inline` documents them."""
 
-    extra_cflags: Sequence[str] | None
-    extra_cuda_cflags: Sequence[str] | None
-    extra_ldflags: Sequence[str] | None
+    extra_cflags: Sequence[str] | str | None
+    extra_cuda_cflags: Sequence[str] | str | None
+    extra_ldflags: Sequence[str] | str | None
     extra_include_paths: Sequence[str] | None
     build_directory: str | None
     backend: str | None
@@ -100,12 +102,13 @@ def file_request(
     cuda_files: Sequence[str] | str | None,
     output: str | None,
     options: Options,
+    unchecked: bool,
 ) -> Request:
     """Return the request for a build from files.
 
     Parameters
     ----------
-    name, sources, cpp_files, cuda_files, output
+    name, sources, cpp_files, cuda_files, output, unchecked
         See `build`.
     options : Options
         The options of all build functions.
@@ -117,7 +120,26 @@ def file_request(
     for unit in units:
         if not Path(unit.path).is_file():
             raise RuntimeError(f"source file not found: {unit.path}")
-    return _checked_request(name, units, output, options)
+    if unchecked:
+        options = _with_flags(options, (UNCHECKED_OPTION,))
+        return _checked_request(name, units, output, options)
+    checks = file_checks(unit.path for unit in units if unit.language != "object")
+    if checks is None:
+        return _checked_request(name, units, output, options)
+    # The compiler for C exists if all files are C, the compiler for C++ otherwise.
+    language = "c" if {unit.language for unit in units} == {"c"} else "cpp"
+    file = f"checks.{language}"
+    units.append(Unit(language, file))
+    options = _with_flags(options, checks.options)
+    return _checked_request(name, units, output, options, {file: checks.text})
+
+
+def _with_flags(options: Options, flags: tuple[str, ...]) -> Options:
+    """Return options with further flags for all compilers."""
+    return options._replace(
+        extra_cflags=(*flags, *_words(options, "extra_cflags")),
+        extra_cuda_cflags=(*flags, *_words(options, "extra_cuda_cflags")),
+    )
 
 
 def _checked_request(
@@ -150,9 +172,9 @@ def _checked_request(
         files=files,
         functions=exports,
         cubins=cubins,
-        cflags=tuple(options.extra_cflags or ()),
-        cuda_cflags=tuple(options.extra_cuda_cflags or ()),
-        ldflags=tuple(options.extra_ldflags or ()),
+        cflags=_words(options, "extra_cflags"),
+        cuda_cflags=_words(options, "extra_cuda_cflags"),
+        ldflags=_words(options, "extra_ldflags"),
         include_paths=_absolute(options.extra_include_paths),
         backend=_checked_backend(options.backend),
         build_directory=None if folder is None else Path(folder).absolute(),
@@ -164,6 +186,19 @@ def _as_list(value: Sequence[str] | str | None) -> list[str]:
     if value is None:
         return []
     return [value] if isinstance(value, str) else list(value)
+
+
+def _words(options: Options, name: str) -> tuple[str, ...]:
+    """Return the words of a parameter with options; a string is split like a shell command."""
+    value = getattr(options, name)
+    if not isinstance(value, str):
+        return tuple(value or ())
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be words of a shell command, got {value!r}: {error}"
+        ) from None
 
 
 def _absolute(paths: Sequence[str] | str | None) -> tuple[str, ...]:

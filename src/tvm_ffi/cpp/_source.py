@@ -93,7 +93,7 @@ def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> s
 
 def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return the lines before and after the user's C++ or CUDA text."""
-    tail = _MARK_CHECKED if any(export.is_checked for export in functions.values()) else ""
+    tail = ""
     for function, export in functions.items():
         if export.signature is not None:
             text = _c_literal(str(export.signature))
@@ -108,14 +108,11 @@ def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     return CPP_INCLUDES, tail + _checks(functions)
 
 
-# Exports the mark of functions that check their arguments, in the metadata of a signature.
-_MARK_CHECKED = """#undef TVM_FFI_SIGNATURE_MEMBERS_
-#define TVM_FFI_SIGNATURE_MEMBERS_ ",\\"checked\\":true"
-"""
-
-
 def _renamed(function: str) -> str:
-    """Return the line after which the packed function has the name of a function without checks."""
+    """Return the line after which the packed function has the name of a function without checks.
+
+    The macros for signatures set the mark ``checked`` for a function with this name.
+    """
     return f"#define __tvm_ffi_{function} tvm_ffi_unchecked_{function}\n"
 
 
@@ -145,23 +142,21 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
 
     The user defines an exported function NAME as ``__tvm_ffi_NAME``.  A declaration before the
     text makes the symbol visible and lets the compiler check its type.  An array of function
-    pointers after the text makes loading fail, with the name of the symbol, if the function is not
+    pointers after the text makes linking fail, with the name of the symbol, if the function is not
     defined.
     """
     head, tail = _includes(_C_HEADERS), ""
-    if any(export.is_checked for export in functions.values()):
-        tail += _MARK_CHECKED
     if any(export.doc or export.signature for export in functions.values()):
         tail += _includes([_C_SIGNATURE_HEADER])
     for function, export in functions.items():
         head += _renamed(function) if export.is_checked else ""
-        tail += _exported(function) if export.is_checked else ""
         head += f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{function}{_C_PARAMETERS};\n"
         if export.signature is not None:
             text = _c_literal(str(export.signature))
             tail += f"TVM_FFI_DLL_EXPORT_SIGNATURE({function}, {text})\n"
         if export.doc:
             tail += f"TVM_FFI_DLL_EXPORT_DOC({function}, {_c_literal(export.doc)})\n"
+        tail += _exported(function) if export.is_checked else ""
     tail += _checks(functions)
     if functions:
         symbols = ", ".join(f"__tvm_ffi_{function}" for function in functions)

@@ -30,9 +30,9 @@ def build_inline(
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
     functions: Mapping[str, str | Signature] | Sequence[str] | str | None = None,
-    extra_cflags: Sequence[str] | None = None,
-    extra_cuda_cflags: Sequence[str] | None = None,
-    extra_ldflags: Sequence[str] | None = None,
+    extra_cflags: Sequence[str] | str | None = None,
+    extra_cuda_cflags: Sequence[str] | str | None = None,
+    extra_ldflags: Sequence[str] | str | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     embed_cubin: Mapping[str, bytes] | None = None,
@@ -50,19 +50,23 @@ def build_inline(
         Name of the module; the file name of the library is ``NAME.so``.
     cpp_sources, cuda_sources, c_sources : str or sequence of str, optional
         Source text in C++, CUDA (or HIP) and C; at least one is required.  Several texts of a
-        language are concatenated.  The package's C++ headers are included before C++ and CUDA text.
-        C text gets the headers of the C ABI only, and needs no C++ compiler.
+        language are concatenated to one translation unit, so a later text sees the declarations of
+        earlier texts, and no two texts may define the same name.  The package's C++ headers are
+        included before C++ and CUDA text.  C text gets the headers of the C ABI only, and needs no
+        C++ compiler.
     functions : mapping of str to str or Signature, sequence of str, or str, optional
         Names of the functions to export, which the C++ text defines, or the CUDA text if there is
         no C++ text.  In C text, the function NAME is defined as ``__tvm_ffi_NAME`` with the calling
-        convention of the ABI; it is declared before the text, and loading fails if it is not
+        convention of the ABI; it is declared before the text, and linking fails if it is not
         defined.  The value of a mapping is the documentation of the function or its signature: a
         `tvm_ffi.Signature`, or text that starts with the function's name and a parenthesis and can
         be parsed as a signature.  The documentation in a signature becomes that of the function.
         A function with a signature checks its arguments, for callers in every language.
-    extra_cflags, extra_cuda_cflags, extra_ldflags : sequence of str, optional
+    extra_cflags, extra_cuda_cflags, extra_ldflags : sequence of str or str, optional
         Additional options for the C and C++ compilers, the CUDA compiler and the linker.  They are
-        passed after the default options.
+        passed after the default options.  A str is split like a shell command.  Each function must
+        be defined when the library is linked; ``-Wl,-z,undefs`` in `extra_ldflags` allows functions
+        that the loading process defines.
     extra_include_paths : sequence of str, optional
         Additional folders in which the compilers search for headers.
     build_directory : str, optional
@@ -122,9 +126,9 @@ def load_inline(
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
     functions: Mapping[str, str | Signature] | Sequence[str] | str | None = None,
-    extra_cflags: Sequence[str] | None = None,
-    extra_cuda_cflags: Sequence[str] | None = None,
-    extra_ldflags: Sequence[str] | None = None,
+    extra_cflags: Sequence[str] | str | None = None,
+    extra_cuda_cflags: Sequence[str] | str | None = None,
+    extra_ldflags: Sequence[str] | str | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     embed_cubin: Mapping[str, bytes] | None = None,
@@ -187,14 +191,15 @@ def build(
     sources: Sequence[str] | str | None = None,
     cpp_files: Sequence[str] | str | None = None,
     cuda_files: Sequence[str] | str | None = None,
-    extra_cflags: Sequence[str] | None = None,
-    extra_cuda_cflags: Sequence[str] | None = None,
-    extra_ldflags: Sequence[str] | None = None,
+    extra_cflags: Sequence[str] | str | None = None,
+    extra_cuda_cflags: Sequence[str] | str | None = None,
+    extra_ldflags: Sequence[str] | str | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     backend: str | None = None,
     output: str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> str:
     """Build a shared library from files and return its path.
 
@@ -209,6 +214,9 @@ def build(
     cpp_files, cuda_files : str or sequence of str, optional
         Paths of C++ files and of CUDA files, with any suffix.  The three parameters must name at
         least one file.
+    unchecked : bool
+        True to leave out the argument checks of all signatures in the files, as if each had the
+        clause ``unchecked``.
 
     Returns
     -------
@@ -221,6 +229,13 @@ def build(
         If a source file or a compiler is missing, or a compiler fails.
     ValueError
         If a file name, the backend or an architecture is invalid.
+
+    Notes
+    -----
+    A function whose signature is declared with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE`` or
+    ``TVM_FFI_DLL_EXPORT_SIGNATURE`` checks its arguments, for callers in every language.  Macros
+    between ``#if`` and ``#endif``, in headers or in other macros are not found; calls from Python
+    check the arguments of these functions.
     """
     options = Options(
         extra_cflags,
@@ -231,7 +246,7 @@ def build(
         backend,
         verbose,
     )
-    request = file_request(name, sources, cpp_files, cuda_files, output, options)
+    request = file_request(name, sources, cpp_files, cuda_files, output, options, unchecked)
     return str(find_or_build(request))
 
 
@@ -241,21 +256,22 @@ def load(
     sources: Sequence[str] | str | None = None,
     cpp_files: Sequence[str] | str | None = None,
     cuda_files: Sequence[str] | str | None = None,
-    extra_cflags: Sequence[str] | None = None,
-    extra_cuda_cflags: Sequence[str] | None = None,
-    extra_ldflags: Sequence[str] | None = None,
+    extra_cflags: Sequence[str] | str | None = None,
+    extra_cuda_cflags: Sequence[str] | str | None = None,
+    extra_ldflags: Sequence[str] | str | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     keep_module_alive: bool = True,
     backend: str | None = None,
     verbose: bool = False,
+    unchecked: bool = False,
 ) -> Module:
     """Build a shared library from files and load it.
 
     Parameters
     ----------
     name, sources, cpp_files, cuda_files, extra_cflags, extra_cuda_cflags, extra_ldflags, \
-    extra_include_paths, build_directory, backend, verbose
+    extra_include_paths, build_directory, backend, verbose, unchecked
         See `build`.
     keep_module_alive : bool
         See `tvm_ffi.load_module`.
@@ -274,7 +290,7 @@ def load(
         backend,
         verbose,
     )
-    request = file_request(name, sources, cpp_files, cuda_files, None, options)
+    request = file_request(name, sources, cpp_files, cuda_files, None, options, unchecked)
     return _load(request, keep_module_alive)
 
 

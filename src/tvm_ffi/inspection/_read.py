@@ -23,6 +23,7 @@ from ._signatures import (
     parsed_metadata,
     signature_of,
 )
+from ._undefined import undefined_symbols
 
 _PREFIX = "__tvm_ffi_"
 _METADATA_PREFIX, _DOC_PREFIX = "__tvm_ffi__metadata_", "__tvm_ffi__doc_"
@@ -89,6 +90,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
         runpath=tuple(links["runpath"]),
         functions=_functions(texts, symbols, _MAX_SHARED * len(image.data)),
         symbols=needs,
+        undefined=_undefined(image, symbols, links, provided),
         era=abi_level_report(
             (need.name for need in needs), image.contains_text, declared_level(texts)
         ),
@@ -157,6 +159,20 @@ def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolRe
         SymbolReport(name, readable_name(name), name in provided, introduced_in(name))
         for name in names
     )
+
+
+def _undefined(
+    image: Image, symbols: list[Symbol], links: dict[str, list[str]], provided: set[str]
+) -> tuple[str, ...] | None:
+    """Return the strong undefined symbols outside the ABI that no linked library defines."""
+    if not _is_for_this_machine(image):
+        return None
+    names = {
+        symbol.name
+        for symbol in symbols
+        if not (symbol.is_defined or symbol.is_weak or is_abi_symbol(symbol.name)) and symbol.name
+    }
+    return undefined_symbols(names - provided, image.path, links["needed"], links["runpath"])
 
 
 def _functions(

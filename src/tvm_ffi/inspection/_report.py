@@ -100,6 +100,12 @@ class LibraryReport:
     runpath: tuple[str, ...] = ()
     functions: tuple[FunctionReport, ...] = ()
     symbols: tuple[SymbolReport, ...] = ()
+    undefined: tuple[str, ...] | None = None
+    """Undefined symbols outside the ABI that no linked library defines; weak symbols are excluded.
+
+    The loading process must define them.  None if this is unknown, because a linked library is not
+    found or the library is for another machine.
+    """
     era: EraReport = field(default_factory=EraReport)
     modules: tuple[ModuleReport, ...] = ()
     """Embedded modules; loading the library returns the first one."""

@@ -506,6 +506,9 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
     Notes
     -----
+    If no library defines a function that the library may call, a warning is printed to the standard
+    error stream; a call of this function ends the process.
+
     A side file has signatures of functions: if `path` has a slash and ``libfoo.signatures`` exists
     next to ``libfoo.so``, the signatures in it are passed to `Module.describe`.
     """

@@ -89,8 +89,9 @@ def _validated(module: Module, name: str, description: Signature | str) -> tuple
     own = _library_metadata(module, name)
     signature = signature_in(parsed_metadata(metadata_text(given, own)), name)
     assert signature is not None
-    # The library checks arguments against its own signature, not against the given one.
+    # Both members concern the library's own signature, not the given one.
     own.pop("checked", None)
+    own.pop("unchecked", None)
     return signature, metadata_text(signature, own)
 
 

@@ -99,6 +99,8 @@ def signature_from_metadata(
             f"member 'signature' of the metadata must be a str, got {type(text).__name__}"
         )
     signature = parse_signature(text, make)
+    if metadata.get("unchecked") is True:  # the library was built without checks
+        signature = replace(signature, unchecked=True)
     schema = declared_function(metadata, Schema)
     if schema is not None and "params" in (schema.named_args or {}):
         _check_fit(signature, text, schema)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -274,21 +275,23 @@ def test_the_suffix_of_a_file_selects_the_language(fake_compilers, monkeypatch, 
     for name in ("a.c", "b.cc", "c.cpp", "d.o"):
         (tmp_path / name).touch()
     paths = [str(tmp_path / name) for name in ("a.c", "b.cc", "c.cpp", "d.o")]
-    cpp.build("kinds", sources=paths, extra_cflags=["-DX"], extra_ldflags=["-lm"])
+    cpp.build("kinds", sources=paths, extra_cflags=["-DX"], extra_ldflags=["-lmine"])
     lines = sorted(fake_compilers.commands(), key=lambda line: "-shared" in line)
     headers = f"-I{tvm_ffi.libinfo.find_include_path()}"
     library = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
     flags = ["-O2", "-DX", headers]
+    c_flags = ["-O2", "-Werror=implicit-function-declaration", *flags[1:]]
     metadata = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
     cpp_flags = ["-std=c++17", "-fPIC", "-O2", metadata, *flags[1:]]
     one, two, three, four = paths
     assert sorted(lines[:3]) == [
-        ["my-cc", "-MD", "-MF", "c_0.o.d", "-fPIC", *flags, "-c", one, "-o", "c_0.o"],
+        ["my-cc", "-MD", "-MF", "c_0.o.d", "-fPIC", *c_flags, "-c", one, "-o", "c_0.o"],
         ["my-cxx", "-m64", "-MD", "-MF", "cpp_0.o.d", *cpp_flags, "-c", two, "-o", "cpp_0.o"],
         ["my-cxx", "-m64", "-MD", "-MF", "cpp_1.o.d", *cpp_flags, "-c", three, "-o", "cpp_1.o"],
     ]
     objects = ["c_0.o", "cpp_0.o", "cpp_1.o", four]
-    link_flags = ["-shared", library, "-ltvm_ffi", "-lm"]
+    own_flags = [*(["-Wl,-z,defs"] if sys.platform == "linux" else []), "-lmine"]
+    link_flags = ["-shared", *own_flags, library, "-ltvm_ffi", "-lm", "-ldl", "-lpthread"]
     assert lines[3:] == [["my-cxx", "-m64", *objects, *link_flags, "-o", "kinds.so"]]
 
 
@@ -317,3 +320,83 @@ def test_imports_are_deferred():
         assert not tools & set(sys.modules), tools & set(sys.modules)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+# ---- Missing definitions -------------------------------------------------------------------------
+
+CALLS_HELPER = """
+TVM_FFI_DLL_EXPORT int __tvm_ffi_f(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)handle, (void)args, (void)num_args, (void)result;
+  return num_args > 0 ? helper() : 0;
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(sys.platform != "linux", reason="the option is one of ELF linkers")
+def test_a_missing_definition_is_an_error_of_the_build():
+    """The library was loaded, and the first call of the missing function ended the process."""
+    source = "int helper(void);\n" + CALLS_HELPER
+    with pytest.raises(RuntimeError) as caught:
+        cpp.build_inline("lacking", c_sources=source)
+    assert "helper" in str(caught.value)
+    assert 'defines it, pass extra_ldflags=["-Wl,-z,undefs"]' in str(caught.value)
+
+
+@needs_cc
+@pytest.mark.skipif(sys.platform != "linux", reason="the option is one of ELF linkers")
+def test_the_loading_process_may_define_a_function(capfd):
+    """For example the functions of Python, which has no library to link."""
+    source = "int PyGILState_Check(void);\n" + CALLS_HELPER.replace("helper", "PyGILState_Check")
+    with pytest.raises(RuntimeError, match="PyGILState_Check"):
+        cpp.build_inline("of_python", c_sources=source)
+    options = "-O1 -Wl,-z,undefs"
+    module = cpp.load_inline("of_python", c_sources=source, extra_ldflags=options)
+    assert module.f() is None
+    assert "warning" not in capfd.readouterr().err
+
+
+@needs_cc
+def test_an_undeclared_function_is_an_error_in_c():
+    """The function got the type int(), with one of the warnings that nobody reads."""
+    with pytest.raises(RuntimeError, match=r"undeclared\.c:5:\d+: error: implicit declaration"):
+        cpp.build_inline("undeclared", c_sources=CALLS_HELPER)
+
+
+@needs_cc
+def test_functions_of_the_c_library_need_no_options():
+    source = """
+    #include <dlfcn.h>
+    #include <math.h>
+    #include <pthread.h>
+    int __tvm_ffi_f(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+      pthread_once_t once = PTHREAD_ONCE_INIT;
+      (void)handle, (void)num_args, (void)once;
+      result->type_index = kTVMFFIFloat;
+      result->v_float64 = hypot(args[0].v_float64, 4) + (dlsym(NULL, "no such symbol") != NULL);
+      return 0;
+    }
+    """
+    assert cpp.load_inline("c_library", c_sources=source, functions="f").f(3.0) == 5
+
+
+@needs_cc
+def test_options_in_a_string_are_words():
+    """A string was split into its characters."""
+    source = CALLS_HELPER.replace("helper()", "(int)sizeof(TEXT)")
+    path = cpp.build_inline("words", c_sources=source, extra_cflags="-O1 '-DTEXT=\"a b\"'")
+    command = next(step for step in _commands_of(path) if "-O1" in step)
+    assert '-DTEXT="a b"' in command
+
+
+def _commands_of(path: str) -> list[list[str]]:
+    manifest = json.loads(Path(path).with_name("manifest.json").read_text(encoding="utf-8"))
+    return [parts for name, parts in manifest["parts"].items() if name.startswith("command for ")]
+
+
+@needs_cc
+def test_a_string_that_is_no_shell_command_is_refused():
+    message = r"extra_ldflags must be words of a shell command, got \"'open\": No closing quotation"
+    with pytest.raises(ValueError, match=message):
+        cpp.build_inline("open", c_sources=ANSWER_C, extra_ldflags="'open")

@@ -17,6 +17,8 @@ from tvm_ffi.cpp import _gpu
 from tvm_ffi.cpp._gpu import torch_backend  # the original function; the fixture below replaces it
 
 HEADERS = f"-I{tvm_ffi.libinfo.find_include_path()}"
+SHARED = ["-shared", *(["-Wl,-z,defs"] if sys.platform == "linux" else [])]
+SYSTEM = ["-lm", "-ldl", "-lpthread"]
 LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
 
 
@@ -54,7 +56,7 @@ def test_commands_of_a_cuda_build(toolkit, monkeypatch):
     runtime = [f"-L{toolkit.folder}/lib64", "-lcudart"]
     assert toolkit.commands() == [
         ["nvcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, metadata, *rest],
-        ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
+        ["c++", "cuda_0.o", *SHARED, LIBRARY, "-ltvm_ffi", *runtime, *SYSTEM, "-o", "kernel.so"],
     ]
     main = cpp.cache.find("kernel")[0].path.with_name("cuda.cu").read_text()
     # The line directive gives the number of the next line, which is the ninth.
@@ -71,7 +73,7 @@ def test_commands_of_a_hip_build(toolkit, monkeypatch):
     runtime = [f"-L{toolkit.folder}/lib", "-lamdhip64"]
     assert toolkit.commands() == [
         ["hipcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, metadata, *rest],
-        ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
+        ["c++", "cuda_0.o", *SHARED, LIBRARY, "-ltvm_ffi", *runtime, *SYSTEM, "-o", "kernel.so"],
     ]
 
 

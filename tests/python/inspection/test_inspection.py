@@ -24,6 +24,7 @@ from tvm_ffi._internal.regular_file import open_regular
 from tvm_ffi._library.elf import Symbol, open_image
 from tvm_ffi._library.embedded_modules import EmbeddedModule, encode
 from tvm_ffi._library.file_bytes import FileBytes
+from tvm_ffi.cli import main
 from tvm_ffi.inspection import LibraryFileError, compare_libraries, inspect_library
 from tvm_ffi.inspection._read import _functions
 
@@ -181,6 +182,39 @@ def test_a_library_beside_it_may_define_missing_symbols(needy, tmp_path):
     symbols = [("TVMFFIOfALaterRelease", True)]
     other.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
     assert inspect_library(needy, beside=[other]).is_served
+
+
+NEEDING = """
+int helper(void);
+double cbrt(double);
+__attribute__((weak)) int optional(void);
+void* TVMFFIStringFromByteArray(void);
+int __tvm_ffi_f(void* handle, const void* args, int num_args, void* result) {
+  if (num_args < 0) TVMFFIStringFromByteArray();
+  return (num_args ? helper() : 0) + (int)cbrt(num_args) + (optional ? optional() : 0);
+}
+"""
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="the libraries are those of Linux")
+def test_symbols_that_no_linked_library_defines_are_listed(tmp_path, capsys):
+    """A call of such a function ended the process."""
+    (tmp_path / "needing.c").write_text(NEEDING)
+    (tmp_path / "helper.c").write_text("int helper(void) { return 1; }\n")
+    compiler = [*shlex.split(os.environ.get("CC", "cc")), "-fPIC", "-shared"]
+
+    def undefined(*options):
+        command = [*compiler, "needing.c", *options, "-o", "needing.so"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        return inspect_library(tmp_path / "needing.so").undefined
+
+    assert undefined("-nostdlib") == ("cbrt", "helper")
+    assert main(["inspect", str(tmp_path / "needing.so")]) == 0
+    assert "  helper  no linked library defines it\n" in capsys.readouterr().out
+    assert undefined("-lm") == ("helper",)
+    subprocess.run([*compiler, "helper.c", "-o", "libhelper.so"], cwd=tmp_path, check=True)
+    assert undefined("-lm", "-L.", "-lhelper", "-Wl,-rpath,$ORIGIN") == ()
+    assert undefined("-lm", "-L.", "-lhelper") is None  # a loader does not find libhelper.so
 
 
 def test_to_json_contains_the_report(report):

@@ -7,6 +7,7 @@ import copy
 import gc
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,27 @@ def test_missing_function_is_an_attribute_error(kernels, name):
     for find in (kernels.get_function, kernels.__getitem__, lambda n: getattr(kernels, n)):
         with pytest.raises(AttributeError, match="Module has no function"):
             find(name)
+
+
+CALLS_MISSING = """
+int no_such_function(void);
+int __tvm_ffi_f(void* handle, const void* args, int num_args, void* result) {
+  (void)handle, (void)args, (void)result;
+  return num_args > 0 ? no_such_function() : 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+def test_a_missing_function_is_reported_when_the_library_is_loaded(tmp_path, capfd):
+    """The first call of the function ended the process, without an earlier message."""
+    (tmp_path / "missing.c").write_text(CALLS_MISSING)
+    command = ["cc", "-fPIC", "-shared", "missing.c", "-o", "missing.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    module = load_module(tmp_path / "missing.so", keep_module_alive=False)
+    assert module.f() is None
+    message = f"warning: {tmp_path}/missing.so was loaded, but it needs `no_such_function`"
+    assert message in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("key", [0, None, b"count", ("count",)], ids=repr)

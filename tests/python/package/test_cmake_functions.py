@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tvm_ffi
@@ -198,6 +199,80 @@ def test_device_code_is_compiled_and_embedded(tmp_path):
         for kind in ("cubin", "fatbin")
     ]
     assert starts == [b"\x7fELF", b"\x50\xed\x55\xba"]
+
+
+CHECKED = """
+tvm_ffi_add_kernels(checked first.{suffix} second.{suffix})
+tvm_ffi_add_kernels(trusting first.{suffix} second.{suffix} UNCHECKED)
+"""
+CHECKED_C = """
+#include <tvm/ffi/extra/c_signature.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+TVM_FFI_DLL_EXPORT int __tvm_ffi_NAME(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                      TVMFFIAny* result) {
+  (void)handle, (void)args, (void)num_args;
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = 1;
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(NAME, "NAME(x: float64[n] compact) -> int")
+"""
+
+
+@pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cc")])
+def test_kernels_with_signatures_check_the_arguments_of_native_callers(
+    tmp_path, kernels, language, suffix
+):
+    """Only the binding checked these functions; callers in C passed any array."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    for name in ("first", "second"):
+        text = CHECKED_C.replace("NAME", name)
+        (folder / f"{name}.{suffix}").write_text(text, encoding="utf-8")
+    status, output = configure(folder, CHECKED.format(suffix=suffix), language)
+    assert status == 0, output
+    assert "Warning" not in output
+
+    def load(name):
+        # A copy, because the loader returns a loaded library again although its file is changed.
+        number = len(list(tmp_path.glob("*.so")))
+        path = shutil.copy(folder / "build" / f"{name}.so", tmp_path / f"{name}{number}.so")
+        return tvm_ffi.load_module(path, keep_module_alive=False)
+
+    build(folder)
+    module, trusting = load("checked"), load("trusting")
+    integers = np.arange(3)
+    for name in ("first", "second"):
+        error = kernels.catch(module.get_function(name), integers)
+        assert error.message == f"{name}() argument 'x': expected dtype float64, got int64"
+        assert kernels.catch(module.get_function(name), np.arange(3.0)) == 1
+        assert kernels.catch(trusting.get_function(name), integers) == 1
+        assert trusting.get_function(name)(integers) == 1
+
+    # A changed signature is generated again by the build.
+    source = folder / f"first.{suffix}"
+    text = source.read_text(encoding="utf-8").replace("float64", "int64")
+    source.write_text(text, encoding="utf-8")
+    build(folder)
+    module = load("checked")
+    assert kernels.catch(module.first, integers) == 1
+    error = kernels.catch(module.first, np.arange(3.0))
+    assert error.message == "first() argument 'x': expected dtype int64, got float64"
+
+
+def test_kernels_without_python_are_built_with_a_warning(tmp_path):
+    (tmp_path / "first.c").write_text(CHECKED_C.replace("NAME", "first"), encoding="utf-8")
+    text = "set(Python_EXECUTABLE /no/python)\ntvm_ffi_add_kernels(kernels first.c"
+    status, output = configure(tmp_path, f"{text})\n")
+    assert status == 0
+    message = "functions of kernels do not check their arguments if they are called from C"
+    assert message in " ".join(output.split())
+    build(tmp_path)
+    with pytest.raises(ValueError, match="expected dtype float64, got int64"):
+        tvm_ffi.load_module(tmp_path / "build" / "kernels.so").first(np.arange(3))
+    assert "Warning" not in configure(tmp_path, f"{text} UNCHECKED)\n")[1]
 
 
 @pytest.mark.unsanitized("programs linked with the archive would need the sanitizer's libraries")

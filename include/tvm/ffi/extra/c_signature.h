@@ -63,20 +63,29 @@ static inline char* TVMFFICWriteJSON_(char* out, const char* text, size_t size) 
   return out;
 }
 
-/* Further members of the metadata, as JSON text after the signature.  Generated code defines it for
- * functions that check their arguments: ",\"checked\":true". */
-#ifndef TVM_FFI_SIGNATURE_MEMBERS_
-#define TVM_FFI_SIGNATURE_MEMBERS_ ""
+/* Further members of the metadata, as JSON text after the signature.  A build that generates a
+ * function with checks, __tvm_ffi_NAME, defines __tvm_ffi_NAME as the name tvm_ffi_unchecked_NAME
+ * while it compiles the user's function.  TVM_FFI_SIGNATURE_UNCHECKED is defined by builds whose
+ * user wants no checks. */
+#define TVM_FFI_C_QUOTED__(Text) #Text
+#define TVM_FFI_C_QUOTED_(Macro) TVM_FFI_C_QUOTED__(Macro)
+#ifdef TVM_FFI_SIGNATURE_UNCHECKED
+#define TVM_FFI_C_SIGNATURE_MEMBERS_(Symbol) ",\"unchecked\":true"
+#else
+#define TVM_FFI_C_SIGNATURE_MEMBERS_(Symbol) \
+  (TVM_FFI_C_QUOTED_(Symbol)[0] == '_' ? "" : ",\"checked\":true")
 #endif
 
-/* Return {"signature":"TEXT"}.  The text is escaped at run time, so that the library contains it
- * only once.
+/* Return {"signature":"TEXT" MEMBERS}.  The text is escaped at run time, so that the library
+ * contains it only once.
  *
  * result   receives an owned string.
  * Fails:   out of memory.     Threads: any. */
-static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIAny* result) {
-  static const char begin[] = "{\"signature\":\"", end_text[] = "\"" TVM_FFI_SIGNATURE_MEMBERS_ "}";
-  char* json = (char*)malloc(sizeof(begin) + 6 * size + sizeof(end_text));
+static inline int TVMFFICReturnSignature_(const char* text, size_t size, const char* members,
+                                          TVMFFIAny* result) {
+  static const char begin[] = "{\"signature\":\"";
+  size_t members_size = strlen(members);
+  char* json = (char*)malloc(sizeof(begin) + 6 * size + members_size + sizeof("\"}"));
   char* end;
   int code;
   if (json == NULL) {
@@ -85,20 +94,23 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
   }
   memcpy(json, begin, sizeof(begin) - 1);
   end = TVMFFICWriteJSON_(json + sizeof(begin) - 1, text, size);
-  memcpy(end, end_text, sizeof(end_text) - 1);
-  end += sizeof(end_text) - 1;
+  *end++ = '"';
+  memcpy(end, members, members_size);
+  end += members_size;
+  *end++ = '}';
   code = TVMFFICReturnText_(json, (size_t)(end - json), result);
   free(json);
   return code;
 }
 
-#define TVM_FFI_C_TEXT_SYMBOL_(Symbol, Return, Text)                                     \
+/* Define a symbol that returns a text. */
+#define TVM_FFI_C_TEXT_SYMBOL_(Symbol, Return)                                           \
   TVM_FFI_C_SYMBOL_ TVM_FFI_DLL_EXPORT int Symbol(void* self, const TVMFFIAny* args,     \
                                                   int32_t num_args, TVMFFIAny* result);  \
   TVM_FFI_C_SYMBOL_ TVM_FFI_DLL_EXPORT int Symbol(void* self, const TVMFFIAny* args,     \
                                                   int32_t num_args, TVMFFIAny* result) { \
     (void)self, (void)args, (void)num_args;                                              \
-    return Return(Text, sizeof(Text) - 1, result);                                       \
+    return Return;                                                                       \
   }
 
 /* Define a row of the section `tvm_ffi_exports`.  It is not const, because all rows of a section
@@ -114,13 +126,17 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
 #endif
 
 /* Embed the signature of __tvm_ffi_NAME. */
-#define TVM_FFI_DLL_EXPORT_SIGNATURE(Name, Text)                                          \
-  TVM_FFI_C_TEXT_SYMBOL_(__tvm_ffi__metadata_##Name, TVMFFICReturnSignature_, "" Text "") \
+#define TVM_FFI_DLL_EXPORT_SIGNATURE(Name, Text)                                       \
+  TVM_FFI_C_TEXT_SYMBOL_(                                                              \
+      __tvm_ffi__metadata_##Name,                                                      \
+      TVMFFICReturnSignature_("" Text "", sizeof(Text) - 1,                            \
+                              TVM_FFI_C_SIGNATURE_MEMBERS_(__tvm_ffi_##Name), result)) \
   TVM_FFI_C_ROW_(TVMFFICDeclaration_##Name, #Name, "declaration", "" Text "")
 
 /* Embed the documentation of __tvm_ffi_NAME. */
-#define TVM_FFI_DLL_EXPORT_DOC(Name, Text)                                      \
-  TVM_FFI_C_TEXT_SYMBOL_(__tvm_ffi__doc_##Name, TVMFFICReturnText_, "" Text "") \
+#define TVM_FFI_DLL_EXPORT_DOC(Name, Text)                                         \
+  TVM_FFI_C_TEXT_SYMBOL_(__tvm_ffi__doc_##Name,                                    \
+                         TVMFFICReturnText_("" Text "", sizeof(Text) - 1, result)) \
   TVM_FFI_C_ROW_(TVMFFICDoc_##Name, #Name, "doc", "" Text "")
 
 #endif /* TVM_FFI_EXTRA_C_SIGNATURE_H_ */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load-time check of a library file (CheckLibraryFile): search for undefined ABI symbols.
+// Load-time check of a library file (CheckLibraryFile): search for undefined symbols.
 #include "module/library/needed_symbols.h"
 
 #include <dlfcn.h>
@@ -12,9 +12,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Limits on the work for a damaged file.  The number of ABI symbols in a valid library is far
-// smaller.
-constexpr size_t kMaxAbiSymbols = 10000;
+// Limits on the work for a damaged or very large file.
+constexpr size_t kMaxSymbols = 10000;
 constexpr size_t kMaxMissing = 16;
 
 // Calls visit(index, name) for each strong undefined symbol until `visit` returns false.  The name
@@ -41,16 +40,15 @@ bool IsDefined(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str(
 void CheckElfFile(const ElfFile& elf, LibraryCheck* result) {
   result->defect = FindFileDefect(elf);
   if (!result->defect.empty()) return;
-  size_t num_abi_symbols = 0;
+  size_t num_symbols = 0;
   ForEachUndefined(elf, [&](size_t index, const std::string& name) {
     if (name.empty()) {
       result->defect =
           DamagedFileMessage("undefined symbol " + std::to_string(index) + " has no name");
       return false;
     }
-    if (!IsAbiSymbol(name)) return true;
     if (!IsDefined(name)) result->missing_symbols.push_back(name);
-    return ++num_abi_symbols < kMaxAbiSymbols && result->missing_symbols.size() < kMaxMissing;
+    return ++num_symbols < kMaxSymbols && result->missing_symbols.size() < kMaxMissing;
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load-time check of a library file (CheckLibraryFile): undefined ABI symbols and damage.
+// Load-time check of a library file (CheckLibraryFile): undefined symbols and damage.
 //
 // The check reads the file before the dynamic loader maps it and runs its initialisers.
 // docs/design/load-time-check.md
@@ -17,8 +17,8 @@ namespace tvm::ffi::extra {
 bool IsAbiSymbol(std::string_view name);
 
 struct LibraryCheck {
-  // ABI symbols that the library needs and that nothing in the process defines.  Another library
-  // that the checked library links to may define these symbols.
+  // Symbols that the library needs and that nothing in the process defines.  Another library that
+  // the checked library links to may define these symbols.
   std::vector<std::string> missing_symbols;
   // One sentence that describes why the file cannot be loaded; "" if the file is not damaged.
   std::string defect;

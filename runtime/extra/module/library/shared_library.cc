@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "module/library/exported_names.h"
@@ -80,13 +81,18 @@ std::string UndefinedSymbolIn(const std::string& reason) {
   TVM_FFI_UNREACHABLE();
 }
 
+// Returns the words for the library that needs a symbol: "it" for the library with this path.
+std::string NeedingLibrary(const std::string& path, const std::string& loader_message) {
+  std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
+  return file == path ? "it" : file + ", which it links to,";
+}
+
 // Throws an error that names the missing ABI symbol, which no loaded library defines.
 [[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
                                      const std::string& loader_message) {
-  std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
-  std::string reason = file == path ? "it" : file + ", which it links to,";
+  std::string reason = NeedingLibrary(path, loader_message);
   reason += " needs " + DisplayName(symbol) + ", which neither this runtime (TVM FFI ABI " +
             std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
             std::to_string(version.patch) + ") nor any library loaded with it provides; ";
@@ -96,6 +102,16 @@ std::string UndefinedSymbolIn(const std::string& reason) {
                    : "it was probably built for a later ABI: update the runtime, or build it with "
                      "the headers of this one";
   ThrowLoadError(path, reason);
+}
+
+// Warns that a library was opened although a symbol outside the ABI is missing.
+void WarnOfMissingSymbol(const std::string& path, const std::string& symbol,
+                         const std::string& loader_message) {
+  std::fprintf(stderr,
+               "warning: %s was loaded, but %s needs %s, which no library loaded with it defines; "
+               "a call of this function ends the process: link the library that defines it\n",
+               path.c_str(), NeedingLibrary(path, loader_message).c_str(),
+               DisplayName(symbol).c_str());
 }
 
 std::string LoaderMessage() {
@@ -111,6 +127,7 @@ void* Open(const std::string& path) {
   // A file whose name has no slash is not checked, because the loader searches its path for such a
   // name, so the path of the file is unknown here.
   LibraryCheck check;
+  std::string lazy_message, lazy_symbol;
   if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
   if (!check.missing_symbols.empty()) {
@@ -119,10 +136,13 @@ void* Open(const std::string& path) {
     // the loader's message names a symbol outside the ABI, the library is opened lazily below,
     // because it may never call that function.
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
-    if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
+    lazy_message = LoaderMessage(), lazy_symbol = UndefinedSymbolIn(lazy_message);
+    if (IsAbiSymbol(lazy_symbol)) ThrowMissingSymbol(path, lazy_symbol, lazy_message);
   }
-  if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
+  if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+    if (!lazy_symbol.empty()) WarnOfMissingSymbol(path, lazy_symbol, lazy_message);
+    return handle;
+  }
   std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
   if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
   ThrowLoadError(path, message);

@@ -111,7 +111,8 @@ def _library(
             f"-DTVM_FFI_TENSORFLOW_VERSION={tensorflow.__version__}",
             *cflags,
         ],
-        extra_ldflags=[*config.get_link_flags(), *ldflags],
+        # Several libraries that the process has loaded define TensorFlow's functions.
+        extra_ldflags=[*config.get_link_flags(), *ldflags, "-Wl,-z,undefs"],
     )
 
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generate C code that checks the arguments of functions in source files.
+
+The functions export their signatures with TVM_FFI_DLL_EXPORT_SIGNATURE or
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE.  The output file defines functions that check their
+arguments before they call the functions in the source files.  The printed compiler options rename
+these functions; compile the source files with them:
+
+    cc -shared -fPIC $(tvm-ffi checks --output FILE kernels.c) kernels.c FILE
+
+The CMake function tvm_ffi_add_kernels runs this command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from ..cpp._file_checks import file_checks
+from ..cpp._files import write_if_changed
+from ._output import print_line
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command ``checks`` to its parser."""
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the C or C++ file to write"
+    )
+    parser.add_argument(
+        "sources", nargs="+", metavar="SOURCE", help="all source files of the library"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the output file, and print one compiler option per line; return the exit status 0.
+
+    If no function can be checked, print nothing and remove the output file.
+    """
+    checks = file_checks(options.sources)
+    if checks is None:
+        with contextlib.suppress(FileNotFoundError):
+            options.output.unlink()
+        return 0
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    write_if_changed(options.output, checks.text)
+    for option in checks.options:
+        print_line(option)
+    return 0

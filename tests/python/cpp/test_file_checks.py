@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions in source files that check their arguments, for callers in every language."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import Signature, cpp
+from tvm_ffi.cli import main
+from tvm_ffi.cpp._file_checks import file_checks
+from tvm_ffi.cpp._ninja import find_ninja
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("cc") is None or shutil.which("c++") is None, reason="no compiler is installed"
+)
+
+FIRST = "first(x: float64[n] compact) -> float"
+C = """
+#include <tvm/ffi/extra/c_signature.h>
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_first(
+    void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  const DLTensor* x = args[0].type_index == kTVMFFITensor
+      ? TVMFFITensorGetDLTensorPtr(args[0].v_obj) : (const DLTensor*)args[0].v_ptr;
+  (void)handle, (void)num_args;
+  result->type_index = kTVMFFIFloat;
+  result->v_float64 = ((const double*)((const char*)x->data + x->byte_offset))[0];
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(first, "first(x: float64[n] compact) " /* two parts */ "-> float")
+"""
+CPP = """
+#include <tvm/ffi/tvm_ffi.h>
+
+double Total(tvm::ffi::TensorView x) {
+  double sum = 0;
+  for (int64_t i = 0; i < x.size(0); ++i) sum += static_cast<const double*>(x.data_ptr())[i];
+  return sum;
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(total, Total, "total(x: float64[n] compact) -> float");
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(no_signature, Total);
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+def load(*paths, **options):
+    return cpp.load("files", sources=paths, keep_module_alive=False, **options)
+
+
+def mark(module, name: str):
+    """Return the mark of a function in its metadata: "checked", "unchecked" or None."""
+    text = tvm_ffi.get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")(module, name)
+    metadata = json.loads(text)
+    return next((key for key in ("checked", "unchecked") if metadata.get(key) is True), None)
+
+
+# Values of the parameter x that the signatures refuse.
+REFUSED = (
+    (np.arange(10.0)[::2], "expected a compact tensor, got strides (2,)"),
+    (np.arange(10), "expected dtype float64, got int64"),
+    (np.ones((3, 3)), "expected 1 dimension, got 2"),
+)
+
+
+def test_functions_in_two_files_refuse_the_arguments_of_native_callers(write, kernels):
+    """Only the binding checked these functions; callers in C read wrong memory."""
+    module = load(write("first.c", C), write("total.cc", CPP))
+    for function in (module.first, module.total):
+        name = function.__name__
+        for x, text in REFUSED:
+            message = f"{name}() argument 'x': {text}"
+            assert kernels.catch(function, x).message == message
+            with pytest.raises(ValueError, match=re.escape(message)):
+                module.get_function_signature(name).check(x)
+    assert kernels.catch(module.first, np.arange(3.0) + 5) == module.first(np.arange(3.0) + 5) == 5
+    assert kernels.catch(module.total, np.arange(4.0)) == 0 + 1 + 2 + 3
+    names = ("first", "total", "no_signature")
+    assert [mark(module, name) for name in names] == ["checked", "checked", None]
+    assert set(module.functions) == {*names}
+    assert module.get_function_signature("first") == Signature.parse(FIRST)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.c", C), ("a.cc", CPP)], ids=["C", "C++"])
+def test_unchecked_leaves_the_checks_out(write, kernels, name, text):
+    module = load(write(name, text), unchecked=True)
+    function = module.first if name == "a.c" else module.total
+    every_second = np.arange(8.0)[::2] + 1
+    assert function(every_second) == kernels.catch(function, every_second)
+    assert mark(module, function.__name__) == "unchecked"
+    assert module.get_function_signature(function.__name__).unchecked
+
+
+def test_unchecked_is_a_clause_of_one_signature(write, kernels):
+    path = write("first.c", C.replace("-> float", "-> float unchecked"))
+    module = load(path)
+    assert kernels.catch(module.first, np.arange(8.0)[::2] + 1) == 1
+    assert mark(module, "first") is None
+
+
+def test_a_changed_signature_builds_the_library_again(write, kernels):
+    path = write("first.c", C)
+    module = load(path)
+    assert kernels.catch(module.first, np.arange(3.0)) == 0
+    write("first.c", C.replace("float64[n] compact", "float64[4]"))
+    error = kernels.catch(load(path).first, np.arange(3.0))
+    assert error.message == "first() argument 'x': shape[0] must be 4, got 3"
+
+
+@pytest.mark.skipif(find_ninja() is None, reason="ninja is not installed")
+def test_a_build_directory_is_updated(write, tmp_path, kernels):
+    path = write("first.c", C)
+    results = []
+    for extent in (3, 4):
+        write("first.c", C.replace("[n]", f"[{extent}]"))
+        library = cpp.build("files", sources=path, build_directory=str(tmp_path / "build"))
+        # A copy, because the loader returns a loaded library again although its file is changed.
+        copy = shutil.copy(library, tmp_path / f"{extent}.so")
+        module = tvm_ffi.load_module(copy, keep_module_alive=False)
+        results.append(kernels.catch(module.first, np.arange(3.0)))
+    assert results[0] == 0
+    assert results[1].message == "first() argument 'x': shape[0] must be 4, got 3"
+
+
+def test_a_definition_in_an_object_file_stays_as_it_is(write, tmp_path, kernels):
+    """The options rename a definition only if it is compiled with them."""
+    definition, signature = C.split("TVM_FFI_DLL_EXPORT_SIGNATURE")
+    include = [f"-I{path}" for path in tvm_ffi.libinfo.include_paths()]
+    compiled = str(tmp_path / "first.o")
+    command = ["cc", "-fPIC", *include, "-c", write("first.c", definition), "-o", compiled]
+    subprocess.run(command, check=True)
+    header = "#include <tvm/ffi/extra/c_signature.h>\nTVM_FFI_DLL_EXPORT_SIGNATURE"
+    module = load(compiled, write("signature.c", header + signature))
+    assert mark(module, "first") is None
+    assert kernels.catch(module.first, np.arange(3.0)) == 0
+    with pytest.raises(ValueError, match="expected dtype float64, got int64"):
+        module.first(np.arange(3))
+
+
+DEFINED = "int __tvm_ffi_f(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* r) { return 0; }\n"
+DECLARED = 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: int)")\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(DECLARED, id="no definition"),
+        pytest.param(DEFINED, id="no signature"),
+        pytest.param(DEFINED.replace(" {", ";") + DECLARED, id="declaration"),
+        pytest.param(DEFINED + "#if 0\n" + DECLARED + "#endif\n", id="#if 0"),
+        pytest.param("#ifdef A\n#if 1\n#endif\n" + DEFINED + "#endif\n" + DECLARED, id="#ifdef"),
+        pytest.param(f"{DEFINED}#ifdef A\n{DECLARED}#endif\n{DECLARED}", id="two signatures"),
+        pytest.param(f"{DEFINED}// {DECLARED}", id="comment"),
+        pytest.param(f"{DEFINED}#define S {DECLARED}S", id="macro"),
+        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, TEXT "")', id="text"),
+        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: ")', id="damaged"),
+        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "g()")', id="other name"),
+        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(*x)")', id="variadic"),
+        pytest.param(DEFINED + DECLARED.replace(')")', ') unchecked")'), id="unchecked"),
+    ],
+)
+def test_functions_that_may_not_be_compiled_are_left_alone(write, text):
+    assert file_checks([write("f.c", text)]) is None
+
+
+def test_definitions_outside_of_conditions_are_found(write):
+    text = f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{DEFINED}{DECLARED}'
+    made = file_checks([write("f.c", f"#if 1\n#endif\n{text}"), write("g.c", "int g;\xff")])
+    assert made is not None
+    assert made.options == ("-D__tvm_ffi_f=tvm_ffi_unchecked_f",)
+
+
+def test_cuda_files_are_compiled_with_the_options(write, fake_compilers, monkeypatch):
+    nvcc = fake_compilers.add("nvcc")
+    monkeypatch.setenv("CXX", str(fake_compilers.add("c++")))
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    cpp.build("device", cuda_files=write("total.cu", CPP), extra_cuda_cflags="-O1 --use_fast_math")
+    device, host, _ = sorted(fake_compilers.commands(), key=lambda words: words[-1], reverse=False)
+    commands = {command[0]: command for command in (device, host)}
+    option = "-D__tvm_ffi_total=tvm_ffi_unchecked_total"
+    assert commands["nvcc"].index(option) < commands["nvcc"].index("--use_fast_math")
+    assert "checks.cpp" in commands["c++"]
+    text = cpp.cache.find("device")[0].path.with_name("checks.cpp").read_text()
+    assert "return tvm_ffi_unchecked_total(handle, args, num_args, result);" in text
+
+
+# ---- the command tvm-ffi checks ------------------------------------------------------------------
+
+
+def test_the_command_writes_the_checks_and_prints_the_options(write, tmp_path, capsys, kernels):
+    source, output = write("first.c", C), tmp_path / "made" / "checks.c"
+    assert main(["checks", "--output", str(output), source]) == 0
+    options = capsys.readouterr().out.split()
+    include = [f"-I{path}" for path in tvm_ffi.libinfo.include_paths()]
+    warnings = ["-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror"]
+    library = str(tmp_path / "first.so")
+    for language in (("-std=c11", *warnings), ("-xc++", "-std=c++17", *warnings[:2], "-Werror")):
+        subprocess.run(
+            ["cc", *language, *include, "-c", output, "-o", tmp_path / "checks.o"], check=True
+        )
+    command = ["cc", "-shared", "-fPIC", *options, *include, source, output, "-o", library]
+    subprocess.run(list(map(str, command)), check=True)
+    function = tvm_ffi.load_module(library, keep_module_alive=False).first
+    assert kernels.catch(function, np.arange(3)).message.startswith("first() argument 'x'")
+    assert main(["checks", "--output", str(output), write("none.c", "int x;")]) == 0
+    assert capsys.readouterr().out == ""
+    assert not output.exists()
+
+
+def test_the_command_names_a_missing_file(tmp_path, capsys):
+    assert main(["checks", "--output", str(tmp_path / "c.c"), str(tmp_path / "no.c")]) == 2
+    assert "no.c" in capsys.readouterr().err
