@@ -100,7 +100,7 @@ def test_numbers_are_checked_after_binding_and_conversion(module):
 
 @pytest.mark.parametrize("two", [2, np.int8(2), np.float32(2), np.uint64(2)])
 def test_float_parameters_get_floats(module, two):
-    """Regression: bools and integers of NumPy arrived as integers, which the code read as floats."""
+    """Regression: the code read the payload of bools and NumPy integers as floats."""
     module.describe({"add": "add(a: float, b: float32 = 0.5) -> float"})
     assert module.add(two) == 2.5
     assert module.add(True, two) == 3.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -281,10 +282,15 @@ def test_fake_tensor_is_refused(kernels):
 
     with FakeTensorMode():
         fake = torch.zeros(3)
-    with pytest.raises(TypeError, match=r"FakeTensor holds no data"):
-        kernels.count(1, fake)
-    with pytest.raises(TypeError, match=r"argument #1 when calling `count`"):
-        kernels.count(1, fake)
+    # If a test has imported the adapter, FakeTensor itself handles the call.
+    has_adapter = "tvm_ffi.interop.torch" in sys.modules
+    for message in (
+        ["`count` has no signature, which tracing needs"]
+        if has_adapter
+        else ["FakeTensor holds no data", "argument #1 when calling `count`"]
+    ):
+        with pytest.raises(TypeError, match=message):
+            kernels.count(1, fake)
     assert kernels.count(torch.zeros(3)) == 1
 
 
