@@ -18,6 +18,7 @@ from .._binding.object import (
     load_late_class,
     register_class,
     remove_class,
+    share_wrapper,
 )
 from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
@@ -43,6 +44,7 @@ def _sentinel(name: str, global_function: str) -> _Sentinel:
     sentinel = _Sentinel()
     sentinel.__move_handle_from__(make())
     sentinel._name = name
+    share_wrapper(sentinel)
     return sentinel
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from .._binding.object import _ObjectMeta, type_key_to_index
+from .._binding.object import _ObjectMeta, share_wrapper, type_key_to_index
 from .._types.type_info import MISSING
 from ..core import Object
 from ..registry import get_global_func, register_object
@@ -327,7 +327,9 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
         )
     info = cls.__tvm_ffi_type_info__
     state = state_of(info.type_index)
-    cls._known = {variant.id_: variant for variant in state.entries}
+    cls._known = {}
+    for variant in state.entries:
+        _keep(cls, variant)
     for name in named:
         variant = state.indexes.get(name)
         if variant is None and not is_new:
@@ -352,8 +354,14 @@ def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:
     state.entries.append(variant)
     state.indexes[int_index] = variant
     state.indexes[str_index] = variant
-    cls._known[variant.id_] = variant
+    _keep(cls, variant)
     return variant
+
+
+def _keep(cls: Any, variant: Any) -> None:
+    """Let a Python object represent the variant until the process ends, also if it is moved."""
+    share_wrapper(variant)
+    cls._known[variant.id_] = variant
 
 
 def _indices(

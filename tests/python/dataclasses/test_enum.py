@@ -103,6 +103,29 @@ def test_a_variant_is_always_the_same_object(variant):
     assert variant.__chandle__() != 0
 
 
+def _pass_by_move(obj):
+    tvm_ffi.get_global_func("testing.echo")(obj._move())
+
+
+def _pass_reference_by_move(obj):
+    tvm_ffi.get_global_func("testing.echo")(core.ObjectRValueRef(obj))
+
+
+def _move_to_another_wrapper(obj):
+    core.Object.__new__(core.Object).__move_handle_from__(obj)
+
+
+@pytest.mark.parametrize("move", [_pass_by_move, _pass_reference_by_move, _move_to_another_wrapper])
+@pytest.mark.parametrize("shared", [Color.red, Priority.high, core.MISSING, core.KWARGS], ids=repr)
+def test_a_move_does_not_empty_an_object_of_the_whole_process(shared, move):
+    """Regression: the move emptied the variant for all code of the process."""
+    address, text = shared.__chandle__(), repr(shared)
+    move(shared)
+    assert (shared.__chandle__(), repr(shared)) == (address, text)
+    if isinstance(shared, Color):
+        assert Color("red") is shared
+
+
 def test_integers():
     rows = [(x.value, x.name, x._int_index) for x in Priority]
     assert rows == [(10, "low", 10), (20, "high", 20)]
