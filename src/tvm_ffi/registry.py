@@ -102,8 +102,9 @@ def register_global_func(
     TypeError
         If `f` is not callable, or `signature` is neither a str nor a `Signature`.
     ValueError
-        If `signature` is malformed or names another function, or if a Python callable does not take
-        a declared parameter by position, by its name, or with its default.
+        If the name cannot be encoded as UTF-8.  If `signature` is malformed or names another
+        function, or if a Python callable does not take a declared parameter by position, by its
+        name, or with its default.
     """
     if callable(func_name):
         return _register(func_name.__name__, func_name, override, signature)
@@ -128,7 +129,14 @@ def _register(
         from .signature._metadata import metadata_text
 
         metadata, doc = metadata_text(signature), signature.doc or ""
-    set_global_func(name, function, override, metadata, doc)
+    try:
+        set_global_func(name, function, override, metadata, doc)
+    except UnicodeEncodeError as error:
+        error.reason = (
+            "surrogates not allowed: register_global_func expects a name and documentation that "
+            f"UTF-8 can encode, got {error.object!a}"
+        )
+        raise
     if signature is not None and isinstance(pyfunc, Function):
         return get_global_func(name)  # `function` keeps the signature that it had before
     return function
