@@ -11,7 +11,7 @@ import keyword
 from collections.abc import Callable
 from pathlib import Path
 
-from ..._internal.terminal import ArgumentParser
+from ..._internal.terminal import ArgumentParser, run_command
 from .init_files import init_files, prefixes_below
 from .layout_proof import classify, write_coverage_report
 from .options import InitConfig, Options
@@ -125,6 +125,11 @@ def _parts(text: str) -> list[str]:
 
 def main() -> int:
     """Run ``tvm-ffi-stubgen`` with ``sys.argv`` and return its exit status."""
+    status: int = run_command("tvm-ffi-stubgen", _run)
+    return status
+
+
+def _run() -> int:
     parser = _parser()
     opt = _options(parser)
     if not opt.files and opt.coverage_out is None and opt.library is None:
