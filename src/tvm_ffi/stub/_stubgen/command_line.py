@@ -21,6 +21,7 @@ from .registered import Registered, collect_type_keys, object_info_from_type_key
 from .source_file import FileInfo, find_files
 from .target import generator_names, get_generator
 from .terminal import TERM_RED, TERM_YELLOW, print_line
+from .text_file import real_path
 
 __all__ = ["main"]
 
@@ -150,7 +151,7 @@ def _run() -> int:
     if opt.coverage_out is not None:
         report = functools.partial(_write_coverage, Path(opt.coverage_out))
         run.guarded(Path(opt.coverage_out), report)
-    run.process(files + _files(run, opt, {file.path.resolve() for file in files}))
+    run.process(files + _files(run, opt, {real_path(file.path) for file in files}))
     if opt.init is not None and not opt.dry_run:
         folder = Path(opt.files[0])
         prefixes = set(prefixes_below(run, opt.init.prefix))
@@ -193,7 +194,7 @@ def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:
     found = []
     paths = [Path(name) for name in opt.files if opt.init is None or Path(name).exists()]
     for path in find_files(paths, run.generator.source_exts):
-        if path.resolve() not in done:
+        if real_path(path) not in done:
             read = functools.partial(FileInfo.from_file, path, syntax=run.generator.syntax)
             info = run.guarded(path, read)
             found += [] if info is None else [info]
