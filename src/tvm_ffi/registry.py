@@ -251,6 +251,13 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
 _SKIP_UNKNOWN_OBJECTS = False
 
 
+def refuse_variants(cls: type, decorator: str) -> None:
+    """Raise TypeError if a class is an enumeration with variants, which `decorator` would lose."""
+    refuse = getattr(type(cls), "_refuse_decorator", None)  # of the metaclass of enumerations
+    if refuse is not None:
+        refuse(cls, decorator)
+
+
 if TYPE_CHECKING:
 
     @overload
@@ -304,6 +311,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
             )
         from ._types.type_info import add_constructor, register_object_by_index
 
+        refuse_variants(cls, "register_object")
         add_constructor(register_object_by_index(index, cls), init)
         return cls
 

@@ -12,7 +12,17 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core, testing  # noqa: F401  (the latter loads enumerations from C++)
-from tvm_ffi.dataclasses import Enum, EnumState, IntEnum, StrEnum, auto, entry, field, py_class
+from tvm_ffi.dataclasses import (
+    Enum,
+    EnumState,
+    IntEnum,
+    StrEnum,
+    auto,
+    c_class,
+    entry,
+    field,
+    py_class,
+)
 
 _numbers = itertools.count()
 
@@ -251,6 +261,37 @@ def test_old_subclass_without_key_is_not_registered():
         x = entry(rgb=3)
 
     assert repr(Plain.x) == "entry(rgb=3)"
+
+
+@pytest.mark.parametrize(
+    "decorate",
+    [
+        py_class,
+        lambda _: py_class,
+        lambda _: c_class("testing.TestCxxIntEnum", init=False),
+        lambda _: tvm_ffi.register_object("testing.TestCxxIntEnum"),
+    ],
+    ids=["py_class(key)", "py_class", "c_class", "register_object"],
+)
+@pytest.mark.parametrize(
+    ("base", "variant", "keywords", "message"),
+    [
+        (Enum, auto(), [], r"got Bad with red; remove the decorator .* class Bad\(Enum, type_key"),
+        (IntEnum, 1, [], r"got Bad with red; remove the decorator .* class Bad\(IntEnum, type_key"),
+        (Enum, auto(), ["type_key"], "Bad is the enumeration '.*' already; remove the decorator"),
+    ],
+    ids=["Enum", "IntEnum", "keyword"],
+)
+def test_decorators_of_enumerations_are_refused(decorate, base, variant, keywords, message):
+    """Regression: `py_class` registered the class and lost its variants."""
+    members = {"__module__": __name__, "red": variant}
+    bad = type(base)("Bad", (base,), members, **{keyword: key() for keyword in keywords})
+    name = key()
+    with pytest.raises(TypeError, match=message):
+        decorate(name)(bad)
+    assert core._object_type_key_to_index(name) is None
+    if keywords:
+        assert list(bad) == [bad.red]
 
 
 def body(base, **members):
