@@ -171,6 +171,8 @@ class dtype(str):  # noqa: N801  (the package contract requires this name)
 
 
 dtype.__module__ = "tvm_ffi"  # pickles contain the public module name
+# `typing.get_type_hints` would look the name of the annotation up in the public module.
+dtype.__annotations__ = {"_tvm_ffi_dtype": DataType}
 
 
 def _name_of_framework_dtype(text: str, content: Any) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, SupportsIndex
 else:  # functions such as `inspect.get_annotations` get the names of `typing` if it is imported
-    from _collections_abc import Callable, Mapping
+    from _collections_abc import Callable, Iterable, Mapping
 
     _typing = sys.modules.get("typing")
     Any = getattr(_typing, "Any", object)

@@ -5,6 +5,11 @@ Compilers represent programs as trees and graphs of objects, to which these func
 Variables are compared by the position of their definition, not by name.
 """
 
+# `typing.get_type_hints` looks names in annotations of the classes up in this module.
+from typing import Any  # noqa: F401
+
+from ..container import List  # noqa: F401
+from ..core import Object  # noqa: F401
 from ._comparison import (
     StructuralKey,
     get_first_structural_mismatch,
