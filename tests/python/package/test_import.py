@@ -307,8 +307,10 @@ def test_star_import_leaves_builtins_alone(run_python):
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="annotations use the syntax of 3.10")
 @pytest.mark.parametrize(
     "module",
-    ["", "access_path", "codegen", "core", "cpp", "cuda", "dataclasses", "inspection", "module"]
-    + ["signature", "stream", "structural", "testing", "utils"],
+    [
+        *("", "access_path", "codegen", "core", "cpp", "cuda", "dataclasses", "inspection"),
+        *("module", "signature", "stream", "structural", "testing", "utils"),
+    ],
 )
 def test_annotations_of_public_classes_can_be_evaluated(module):
     """Regression: the public module of a class lacked names of its annotations."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from installed_wheel import write_installed_wheel
 
+import tvm_ffi
 from tvm_ffi._internal import distribution_alias
 
 # Checks for pip without importing it: after an import of pip, setuptools does not provide
@@ -92,8 +93,9 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
 
     status, output, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
     assert (status, complaint) == (0, "")
-    assert output == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
-    assert environment.version("apache-tvm-ffi") == "0.1.15"
+    version = tvm_ffi.__version__
+    assert output == f"wrote {environment.packages / f'apache_tvm_ffi-{version}.dist-info'}\n"
+    assert environment.version("apache-tvm-ffi") == version
     assert environment.pip("check") == "No broken requirements found.\n"
     # The client's requirement is satisfied, so pip needs no package index.
     assert "already satisfied: apache-tvm-ffi" in environment.pip(
@@ -116,6 +118,37 @@ def test_providing_another_version_replaces_the_first(environment):
     assert environment.version("apache-tvm-ffi") == "0.1.9.post1"
     assert len(list(environment.packages.glob("apache*"))) == 1
     assert environment.pip("check") == "No broken requirements found.\n"
+
+
+def test_upgrades_keep_the_provided_distribution(environment, tmp_path):
+    """Regression: the provided 0.1.15 was replaced by the incumbent's release 0.1.15.post2."""
+    write_wheel(tmp_path, "apache_tvm_ffi", "0.1.15.post2")
+    environment.tvm_ffi("provide", "apache-tvm-ffi")
+    options = ["--no-index", "--find-links", str(tmp_path), "--upgrade", "--no-deps"]
+    assert "already satisfied: apache-tvm-ffi" in environment.pip(
+        "install", *options, "apache-tvm-ffi<0.2"
+    )
+    assert environment.version("apache-tvm-ffi") == tvm_ffi.__version__
+
+
+def test_a_wheel_satisfies_requirements(environment, tmp_path):
+    wheels = tmp_path / "new" / "wheels"
+    command = ["provide", "apache-tvm-ffi", "--wheel", str(wheels)]
+    status, output, complaint = environment.tvm_ffi(*command)
+    wheel = wheels / f"apache_tvm_ffi-{tvm_ffi.__version__}-py3-none-any.whl"
+    assert (status, output, complaint) == (0, f"wrote {wheel}\n", "")
+    content = wheel.read_bytes()
+    assert environment.tvm_ffi(*command)[0] == 0
+    assert wheel.read_bytes() == content
+    client = write_wheel(tmp_path, "some_client", "1.0", "apache-tvm-ffi>=0.1.9,<0.2")
+    assert environment.version("apache-tvm-ffi") is None
+    environment.pip("install", "--no-index", "--find-links", str(wheels), str(client))
+    assert environment.version("apache-tvm-ffi") == tvm_ffi.__version__
+    assert environment.pip("check") == "No broken requirements found.\n"
+    status, _, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
+    assert (status, "remove it by `pip uninstall apache-tvm-ffi`" in complaint) == (2, True)
+    environment.pip("uninstall", "-y", "apache-tvm-ffi")
+    assert environment.run("-c", "import tvm_ffi; print(tvm_ffi.Array([1]))") == (0, "(1,)\n", "")
 
 
 def test_uninstalling_the_provided_distribution_leaves_the_package(environment):
