@@ -11,6 +11,8 @@ from ._internal.lazy import TYPE_CHECKING, Any, late_attributes
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from ._internal.dlpack_codes import DataTypeCode as DataTypeCode
+
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
 # Copies of members of `DataTypeCode`, to avoid importing `enum`.  A test compares the copies with

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Callable
 
 from . import libinfo
-from ._internal.terminal import run_command
 
 
 def _include_flags() -> str:
@@ -58,6 +57,8 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 def __main__() -> None:  # noqa: N807 - the package contract requires this name
     """Print the paths or flags for each option that the command line contains."""
+    from ._internal.terminal import run_command  # imports of this module need only `libinfo`
+
     status = run_command("tvm-ffi-config", _print_chosen)
     if status != 0:
         raise SystemExit(status)

@@ -17,6 +17,7 @@ from installed_wheel import write_installed_wheel
 
 import tvm_ffi
 from tvm_ffi._internal import distribution_alias
+from tvm_ffi._internal.conflict import REMEDY
 
 # Checks for pip without importing it: after an import of pip, setuptools does not provide
 # distutils, and later tests of this process cannot import torch's Inductor.
@@ -165,7 +166,7 @@ def test_uninstalling_the_package_removes_the_provided_distribution(environment)
     environment.pip("uninstall", "-y", "pytvmffi")
     assert environment.version("apache-tvm-ffi") is None
     assert environment.pip("check") == "No broken requirements found.\n"
-    assert [path for path in environment.packages.iterdir() if path.suffix != ".pyc"] == []
+    assert [path for path in environment.packages.glob("*") if path.suffix != ".pyc"] == []
 
 
 def test_refused_if_the_incumbent_is_installed(environment, tmp_path):
@@ -225,3 +226,18 @@ def test_files_of_this_package_under_the_incumbent_are_detected(environment):
     status, _, complaint = environment.run("-c", "import tvm_ffi.module")
     assert status == 1
     assert "apache-tvm-ffi and pytvmffi are both installed" in complaint
+
+
+def test_a_package_that_lost_its_files_says_so(environment, tmp_path):
+    """Regression: an empty namespace package was imported, without an error."""
+    wheel = write_wheel(tmp_path, "apache_tvm_ffi", "0.1.15")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tvm_ffi/__init__.py", "")
+    environment.pip("install", "--no-index", "--no-deps", str(wheel))
+    environment.pip("uninstall", "-y", "apache-tvm-ffi")
+    (environment.packages / "tvm_ffi" / "__init__.py").unlink(missing_ok=True)
+    status, _, complaint = environment.run("-c", "import tvm_ffi")
+    assert status == 1
+    path = environment.packages / "tvm_ffi" / "__init__.py"
+    assert f"ImportError: files of pytvmffi are missing ({path}), probably because" in complaint
+    assert f"repair the environment by `{REMEDY}`" in complaint
