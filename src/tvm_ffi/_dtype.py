@@ -11,7 +11,7 @@ from ._internal.lazy import TYPE_CHECKING, Any, late_attributes
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from ._internal.dlpack_codes import DataTypeCode as DataTypeCode
+    from ._internal.dlpack_codes import DataTypeCode as DataTypeCode  # noqa: PLC0414
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
