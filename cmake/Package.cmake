@@ -31,6 +31,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cm
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_functions.cmake
   ${PROJECT_BINARY_DIR}/tvm_ffi_functions.cmake COPYONLY)
+# The module that Python imports if the package has lost its __init__.py.
+if(DEFINED SKBUILD_PLATLIB_DIR)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/without_package/tvm_ffi.py
+    DESTINATION ${SKBUILD_PLATLIB_DIR})
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake
   ${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake
   ${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_functions.cmake DESTINATION ${TVM_FFI_CMAKEDIR})

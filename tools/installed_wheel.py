@@ -19,7 +19,8 @@ PACKAGE = "tvm_ffi"
 
 def _files(root: Path, info: Path) -> Iterator[Path]:
     """Yield the installed files of the package, without files that an installer has added."""
-    for path in sorted([*(root / PACKAGE).rglob("*"), *info.rglob("*")]):
+    beside = root / f"{PACKAGE}.py"  # imported if the package has lost its files
+    for path in sorted([beside, *(root / PACKAGE).rglob("*"), *info.rglob("*")]):
         is_added = path.suffix == ".pyc" or path.name in {"RECORD", "INSTALLER", "REQUESTED"}
         if path.is_file() and not is_added and path.name != "direct_url.json":
             yield path

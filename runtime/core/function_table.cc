@@ -10,6 +10,7 @@
 #include "error.h"
 #include "extra_registration.h"
 #include "text.h"
+#include "utf8.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -72,6 +73,7 @@ std::vector<std::string> FunctionTable::Names() const {
 }
 
 void FunctionTable::Set(const Registration& registration, bool allow_override) {
+  CheckNameIsUtf8("global function", registration.name);
   const void* registrant = nullptr;
   if (TrySet(registration, allow_override, &registrant)) return;
   // mutex_ is not held here: the warning and the backtrace of the error wait for the loader, and

@@ -63,8 +63,9 @@ class FunctionTable {
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
     const void* registrant = nullptr;  // an address in the library that registers the function
   };
-  // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
-  // false, unless the caller is a library that is being loaded (duplicate_registration.h).
+  // Registers a function.  Raises ValueError if the name is not UTF-8.  Raises RuntimeError if the
+  // name is registered and allow_override is false, unless the caller is a library that is being
+  // loaded (duplicate_registration.h).
   void Set(const Registration& registration, bool allow_override);
   // Removes a name; returns false if the name is not registered.
   bool Remove(std::string_view name);

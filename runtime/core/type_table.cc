@@ -16,6 +16,7 @@
 #include "store_order.h"
 #include "text.h"
 #include "type_names.h"
+#include "utf8.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -287,6 +288,7 @@ bool TypeTable::IsIgnored(int32_t index) const {
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
   if (IsIgnored(index)) return;
+  CheckNameIsUtf8("field", View(info.name));
   std::string warnings;
   std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
     Entry& entry = RegisteredEntry(index, "a field");
@@ -326,6 +328,7 @@ void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
   if (IsIgnored(index)) return;
+  CheckNameIsUtf8("method", View(info.name));
   WithLock([&] {
     Entry& entry = RegisteredEntry(index, "a method");
     TVMFFIMethodInfo method = info;

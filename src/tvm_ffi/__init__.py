@@ -240,4 +240,5 @@ __getattr__ = _late_attributes(
         "testing": ".testing",
         "utils": ".utils",
     },
+    public=[name for name in globals() if not name.startswith("_")],
 )

@@ -11,6 +11,8 @@ from ._internal.lazy import TYPE_CHECKING, Any, late_attributes
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from ._internal.dlpack_codes import DataTypeCode as DataTypeCode  # noqa: PLC0414
+
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
 # Copies of members of `DataTypeCode`, to avoid importing `enum`.  A test compares the copies with
@@ -171,6 +173,8 @@ class dtype(str):  # noqa: N801  (the package contract requires this name)
 
 
 dtype.__module__ = "tvm_ffi"  # pickles contain the public module name
+# `typing.get_type_hints` would look the name of the annotation up in the public module.
+dtype.__annotations__ = {"_tvm_ffi_dtype": DataType}
 
 
 def _name_of_framework_dtype(text: str, content: Any) -> str:

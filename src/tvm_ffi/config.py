@@ -57,6 +57,14 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 def __main__() -> None:  # noqa: N807 - the package contract requires this name
     """Print the paths or flags for each option that the command line contains."""
+    from ._internal.terminal import run_command  # imports of this module need only `libinfo`
+
+    status = run_command("tvm-ffi-config", _print_chosen)
+    if status != 0:
+        raise SystemExit(status)
+
+
+def _print_chosen() -> int:
     parser = argparse.ArgumentParser(
         prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."
     )
@@ -66,12 +74,13 @@ def __main__() -> None:  # noqa: N807 - the package contract requires this name
     finders = [find for name, _, find in _OPTIONS if chosen[name.replace("-", "_")]]
     if not finders:
         parser.print_help()
-        return
+        return 0
     try:
         lines = [find() for find in finders]
     except RuntimeError as error:
         parser.exit(1, f"{parser.prog}: error: {error}\n")
     print("\n".join(lines))
+    return 0
 
 
 if __name__ == "__main__":

@@ -102,8 +102,9 @@ def register_global_func(
     TypeError
         If `f` is not callable, or `signature` is neither a str nor a `Signature`.
     ValueError
-        If `signature` is malformed or names another function, or if a Python callable does not take
-        a declared parameter by position, by its name, or with its default.
+        If the name cannot be encoded as UTF-8.  If `signature` is malformed or names another
+        function, or if a Python callable does not take a declared parameter by position, by its
+        name, or with its default.
     """
     if callable(func_name):
         return _register(func_name.__name__, func_name, override, signature)
@@ -128,7 +129,14 @@ def _register(
         from .signature._metadata import metadata_text
 
         metadata, doc = metadata_text(signature), signature.doc or ""
-    set_global_func(name, function, override, metadata, doc)
+    try:
+        set_global_func(name, function, override, metadata, doc)
+    except UnicodeEncodeError as error:
+        error.reason = (
+            "surrogates not allowed: register_global_func expects a name and documentation that "
+            f"UTF-8 can encode, got {error.object!a}"
+        )
+        raise
     if signature is not None and isinstance(pyfunc, Function):
         return get_global_func(name)  # `function` keeps the signature that it had before
     return function
@@ -243,6 +251,13 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
 _SKIP_UNKNOWN_OBJECTS = False
 
 
+def refuse_variants(cls: type, decorator: str) -> None:
+    """Raise TypeError if a class is an enumeration with variants, which `decorator` would lose."""
+    refuse = getattr(type(cls), "_refuse_decorator", None)  # of the metaclass of enumerations
+    if refuse is not None:
+        refuse(cls, decorator)
+
+
 if TYPE_CHECKING:
 
     @overload
@@ -296,6 +311,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
             )
         from ._types.type_info import add_constructor, register_object_by_index
 
+        refuse_variants(cls, "register_object")
         add_constructor(register_object_by_index(index, cls), init)
         return cls
 

@@ -77,6 +77,22 @@ def test_objects_show_containers_in_their_fields_shortened():
     assert "v_array=(0, 1, 2, ..., 1997, 1998, 1999)" in repr(held)
 
 
+def test_objects_shared_many_times_are_abbreviated():
+    """Regression: the text of 60 shared objects has 2^60 parts; `repr` ran out of memory."""
+    graph = testing.create_object("testing.TestObjectDerived", v_map={}, v_array=[7])
+    for _ in range(60):
+        graph = testing.create_object("testing.TestObjectDerived", v_map={}, v_array=[graph] * 2)
+    text = repr(graph)
+    assert len(text) < 200_000
+    assert text.startswith("testing.TestObjectDerived(")
+    assert "testing.TestObjectDerived(...)" in text
+
+
+def test_objects_shared_a_few_times_are_whole():
+    part = testing.create_object("testing.TestIntPair", a=1, b=2)
+    assert repr(Array([part] * 3)) == "(" + ", ".join(["testing.TestIntPair(a=1, b=2)"] * 3) + ")"
+
+
 def test_list_in_itself():
     own = List(range(2000))
     own[0] = own

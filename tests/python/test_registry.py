@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 import types
@@ -32,6 +33,36 @@ def test_registered_function_is_found(register):
     assert found(2, 3) == 5
     assert found.same_as(returned)
     assert found.__name__ == "test.add"
+
+
+NAMES_OUTSIDE_UTF_8 = [b"f\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"g\xe2\x82"]
+
+
+@pytest.mark.parametrize("name", NAMES_OUTSIDE_UTF_8, ids=repr)
+def test_names_that_are_not_utf_8_are_refused_in_c(name):
+    """Regression: after one such registration, `list_global_func_names` raised an exception."""
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    function = tvm_ffi.convert(len)
+    text = (ctypes.c_void_p * 2)(ctypes.cast(ctypes.c_char_p(name), ctypes.c_void_p), len(name))
+    status = library.TVMFFIFunctionSetGlobal(text, ctypes.c_void_p(function.__chandle__()), 0)
+    assert status == -1
+    raised = ctypes.c_void_p()
+    library.TVMFFIErrorMoveFromRaised(ctypes.byref(raised))
+    assert raised.value is not None
+    assert all(isinstance(listed, str) for listed in registry.list_global_func_names())
+
+
+@pytest.mark.parametrize("name", ["f\udcff", "\ud800"], ids=ascii)
+def test_names_with_surrogates_are_refused(name):
+    message = "register_global_func expects a name and documentation that UTF-8 can encode, got "
+    with pytest.raises(ValueError, match=message) as caught:
+        tvm_ffi.register_global_func(name, len)
+    assert str(caught.value).endswith(ascii(name))
+
+
+def test_names_may_have_any_character_of_unicode(register):
+    register("test.é\u20ac\U0010ffff", len)
+    assert "test.é\u20ac\U0010ffff" in registry.list_global_func_names()
 
 
 def test_register_as_a_decorator(register):

@@ -89,10 +89,46 @@ TEST_CASE("table and reader each own a reference") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("a name is copied and may contain any byte") {
+TEST_CASE("a name that is not UTF-8 is refused") {
+  // Regression: such a name was registered, and host languages could not decode the list of names.
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
-  std::string name("test.\0odd name\xff", 15);
+  struct Case {
+    std::string_view name;
+    const char* message;
+  };
+  using namespace std::literals;
+  const Case cases[] = {
+      {"a\xff"sv, "global function `a\\xff`: expected a name in UTF-8, got byte 1"},
+      {"ab\xc3"sv, "`ab\\xc3`: expected a name in UTF-8, got byte 2"},
+      {"\x80"sv, "got byte 0"},                       // a continuation without a lead
+      {"\xc0\x80"sv, "got byte 0"},                   // NUL in two bytes
+      {"\xe0\x9f\xbf"sv, "got byte 0"},               // three bytes for a code point of two
+      {"\xf0\x8f\xbf\xbf"sv, "got byte 0"},           // four bytes for a code point of three
+      {"\xed\xa0\x80"sv, "got byte 0"},               // a surrogate
+      {"\xf4\x90\x80\x80"sv, "got byte 0"},           // beyond U+10FFFF
+      {"\xe2\x82\x28"sv, "got byte 0"},               // an ASCII character as a continuation
+      {"\xc3\xa9.\xe2\x82\xac\xf5"sv, "got byte 6"},  // the lead of no code point
+  };
+  for (const Case& c : cases) {
+    CHECK_RAISES(Set(c.name, function, 0), "ValueError", c.message);
+    TVMFFIMethodInfo info = MethodInfo("", function);
+    info.name = Bytes(c.name);
+    CHECK_RAISES(TVMFFIFunctionSetGlobalFromMethodInfo(&info, 1), "ValueError", c.message);
+    CHECK(GetGlobal(c.name) == nullptr);
+  }
+  for (std::string_view name :
+       {"\xed\x9f\xbf"sv, "\xee\x80\x80"sv, "\xf4\x8f\xbf\xbf"sv, "\x7f"sv}) {
+    CHECK_EQ(Set(name, function, 0), 0);
+    CHECK(Remove(std::string(name).c_str()));
+  }
+  TVMFFIObjectDecRef(function);
+}
+
+TEST_CASE("a name is copied and may contain NUL and any UTF-8") {
+  int one = 1;
+  TVMFFIObjectHandle function = NewFunction(&one);
+  std::string name("test.\0odd \xc3\xa9", 12);
   CHECK_EQ(Set(name, function, 0), 0);
   std::string same = name;
   name.assign(name.size(), '?');

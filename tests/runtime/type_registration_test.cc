@@ -91,6 +91,16 @@ TEST_CASE("a field name is unique within its type") {
   CHECK_EQ(TVMFFIGetTypeInfo(type)->num_fields, 1);
 }
 
+TEST_CASE("names of members are UTF-8") {
+  int32_t type = NewType("test.MemberNames");
+  CHECK_RAISES(RegisterField(type, FieldInfo("x\xff")), "ValueError", "field `x\\xff`: expected");
+  TVMFFIMethodInfo method = {};
+  method.name = Bytes("m\xc3");
+  CHECK_RAISES(TVMFFITypeRegisterMethod(type, &method), "ValueError", "method `m\\xc3`: expected");
+  CHECK_EQ(TVMFFIGetTypeInfo(type)->num_fields, 0);
+  CHECK_EQ(TVMFFIGetTypeInfo(type)->num_methods, 0);
+}
+
 TEST_CASE("a field of an unknown type is rejected") {
   CHECK_RAISES(RegisterField(kNoType, FieldInfo("x")), "InternalError", "1048576");
   CHECK_RAISES(RegisterField(-1, FieldInfo("x")), "InternalError", "-1");

@@ -47,7 +47,8 @@ bool IsAddressWanted() {
 
 // The two numbers that determine whether and how a repr is abbreviated.
 struct PrintLimits {
-  // The value is abbreviated if its containers together have more than `threshold` elements.
+  // The value is abbreviated if its containers together have more than `threshold` elements, where
+  // each further occurrence of an object with fields counts as one element.
   size_t threshold;
   // The number of elements that an abbreviated container shows at each end.
   size_t edge_items;
@@ -56,7 +57,8 @@ struct PrintLimits {
 enum class PrintMode {
   kWhole,
   kCounting,     // only counts the elements; stops if there are more than the threshold
-  kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
+  kAbbreviated,  // omits the middle of containers; once the limit is reached, omits all elements
+                 // and the fields of objects that are already in the text
 };
 
 // 1. Begin writes a value without children, or writes the opening bracket of an object and pushes
@@ -145,8 +147,11 @@ class ReprPrinter {
       }
     }
     AppendAddress(object);
-    if (HasVisibleFields(value)) {
-      text_ += '(';
+    if (!HasVisibleFields(value)) return;
+    text_ += '(';
+    if (CountRepetition(value) && mode_ == PrintMode::kAbbreviated && is_exhausted_) {
+      text_ += "...)";
+    } else {
       Push(value);
     }
   }
@@ -196,6 +201,22 @@ class ReprPrinter {
   void CountElement(const ChildReader& children) {
     bool is_value = children.kind() == ChildKind::kPairs && children.count() % 2 == 0;
     if (mode_ == PrintMode::kWhole || children.kind() == ChildKind::kFields || is_value) return;
+    CountOne();
+  }
+
+  // Returns true if the text contains the fields of the object already, and counts the repetition.
+  // Without this limit, the text of n shared objects may have 2^n parts.
+  bool CountRepetition(const Any& value) {
+    if (mode_ == PrintMode::kWhole) return false;
+    if (printed_.Insert(ObjectOf(value))) {
+      printed_values_.push_back(value);
+      return false;
+    }
+    CountOne();
+    return true;
+  }
+
+  void CountOne() {
     if (num_left_ == 0) {
       is_exhausted_ = true;
     } else {
@@ -271,13 +292,16 @@ class ReprPrinter {
   std::string text_;
   std::vector<ChildReader> open_;
   ObjectSet on_path_;  // objects whose text is being written
+  ObjectSet printed_;  // objects whose fields were printed; `printed_values_` keeps them alive
+  std::vector<Any> printed_values_;
   RunningHooks hooks_;
   bool with_addresses_ = IsAddressWanted();
   HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &hooks_, &kLimits};
 };
 
 // Returns the same text as ReprPrint unless the containers of the value together have more than
-// `threshold` elements.  In that case, each container shows `edge_items` elements at each end.
+// `threshold` elements.  In that case, each container shows `edge_items` elements at each end, and
+// objects that occur again are abbreviated once as many elements have been printed.
 String ReprPrintAbbreviated(const Any& value, int64_t threshold, int64_t edge_items) {
   if (threshold < 0 || edge_items < 1) {
     TVM_FFI_THROW(ValueError) << kLimits.service

@@ -81,6 +81,15 @@ void Unpin(const Module& module) {
   PinnedModules::Global().modules.erase(module);
 }
 
+// Stores the address of a module in the data symbol `__tvm_ffi__library_ctx` of JIT-compiled code.
+// The code may use the address until the process ends, so the module is pinned.
+void SetLibraryContext(const Module& module, void* slot) {
+  Pin(module);
+  // The symbol contains the address of the C++ object, which is before the object handle.
+  void* address = const_cast<ModuleObj*>(module.get());
+  __atomic_store_n(static_cast<void**>(slot), address, __ATOMIC_RELEASE);
+}
+
 }  // namespace
 
 void RegisterModuleFunctions() {
@@ -111,6 +120,7 @@ void RegisterModuleFunctions() {
       // metadata.
       .def("pytvmffi.ModuleGetOwnFunctionMetadata",
            [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
+      .def("pytvmffi.ModuleSetLibraryContext", &SetLibraryContext)
       .def("pytvmffi.ModuleDescribeFunction",
            [](const Module& module, const String& name, Optional<String> metadata,
               Optional<String> doc) {

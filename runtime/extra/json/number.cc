@@ -10,6 +10,12 @@
 namespace tvm::ffi::extra {
 namespace {
 
+// Returns the index of the first character from `begin` on that is not a digit.
+size_t SkipDigits(std::string_view text, size_t begin) {
+  while (begin < text.size() && text[begin] >= '0' && text[begin] <= '9') ++begin;
+  return std::min(begin, text.size());
+}
+
 // Returns true if a number outside the range of double is too large, false if it is too close to 0.
 //
 // text  the number without a sign
@@ -35,13 +41,10 @@ JsonNumberError ParseDouble(std::string_view text, Any* value) {
   double number = 0;
   const char* end = text.data() + text.size();
   std::from_chars_result result = std::from_chars(text.data(), end, number);
-  if (result.ptr != end) return JsonNumberError::kNotANumber;
   if (result.ec == std::errc::result_out_of_range) {
     bool negative = text[0] == '-';
     if (IsAboveOne(text.substr(negative ? 1 : 0))) return JsonNumberError::kTooLarge;
     number = negative ? -0.0 : 0.0;
-  } else if (result.ec != std::errc()) {
-    return JsonNumberError::kNotANumber;
   }
   *value = number;
   return JsonNumberError::kNone;
@@ -49,25 +52,33 @@ JsonNumberError ParseDouble(std::string_view text, Any* value) {
 
 }  // namespace
 
-bool IsJsonNumberCharacter(char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+size_t JsonNumberLength(std::string_view text) {
+  size_t begin = !text.empty() && text[0] == '-' ? 1 : 0;
+  size_t end = SkipDigits(text, begin);
+  if (end == begin) return 0;
+  if (text[begin] == '0') end = begin + 1;  // no digit may follow a leading zero
+  if (end < text.size() && text[end] == '.') {
+    size_t fraction = SkipDigits(text, end + 1);
+    if (fraction == end + 1) return end;
+    end = fraction;
+  }
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    bool has_sign = end + 1 < text.size() && (text[end + 1] == '+' || text[end + 1] == '-');
+    size_t first = end + (has_sign ? 2 : 1);
+    size_t exponent = SkipDigits(text, first);
+    if (exponent > first) end = exponent;
+  }
+  return end;
 }
 
 JsonNumberError ParseJsonNumber(std::string_view text, Any* value) {
-  if (!text.empty() && text[0] == '+') {
-    text.remove_prefix(1);
-    if (!text.empty() && text[0] == '-') return JsonNumberError::kNotANumber;
-  }
   if (text.find_first_not_of("-0123456789") == std::string_view::npos) {
     int64_t number = 0;
     const char* end = text.data() + text.size();
-    std::from_chars_result result = std::from_chars(text.data(), end, number);
-    if (result.ptr != end) return JsonNumberError::kNotANumber;
-    if (result.ec == std::errc()) {
+    if (std::from_chars(text.data(), end, number).ec == std::errc()) {
       *value = number;
       return JsonNumberError::kNone;
     }
-    if (result.ec != std::errc::result_out_of_range) return JsonNumberError::kNotANumber;
   }
   return ParseDouble(text, value);
 }

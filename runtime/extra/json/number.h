@@ -10,13 +10,12 @@
 
 namespace tvm::ffi::extra {
 
-enum class JsonNumberError { kNone, kNotANumber, kTooLarge };
+enum class JsonNumberError { kNone, kTooLarge };
 
-// Returns true for characters that may occur in a number.
-bool IsJsonNumberCharacter(char c);
+// Returns the length of the number of RFC 8259 at the start of the text; 0 if there is none.
+size_t JsonNumberLength(std::string_view text);
 
-// Parses a number and stores it as an int64 or a correctly rounded double.  Accepts the numbers of
-// RFC 8259 and the forms 01, +1, .5 and 1., but not NaN and Infinity.
+// Parses a number of RFC 8259 and stores it as an int64 or a correctly rounded double.
 JsonNumberError ParseJsonNumber(std::string_view text, Any* value);
 
 void AppendJsonNumber(int64_t value, std::string* out);

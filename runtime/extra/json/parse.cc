@@ -165,19 +165,14 @@ class Parser {
   }
 
   Any ReadNumber() {
-    size_t begin = position_;
-    size_t end = begin;
-    while (end < text_.size() && IsJsonNumberCharacter(text_[end])) ++end;
+    std::string_view rest = text_.substr(position_);
+    size_t length = JsonNumberLength(rest);
+    if (length == 0) Fail("Expecting value", position_);
     Any value;
-    switch (ParseJsonNumber(text_.substr(begin, end - begin), &value)) {
-      case JsonNumberError::kNotANumber:
-        Fail("Expecting value", begin);
-      case JsonNumberError::kTooLarge:
-        Fail("Number too large", begin);
-      case JsonNumberError::kNone:
-        break;
+    if (ParseJsonNumber(rest.substr(0, length), &value) == JsonNumberError::kTooLarge) {
+      Fail("Number too large", position_);
     }
-    position_ = end;
+    position_ += length;
     return value;
   }
 

@@ -72,11 +72,24 @@ auto QueryWithImports(ModuleObj* module, bool query_imports, Query&& query)
   return QueryDepthFirst(std::move(stack), query);
 }
 
-std::string_view FileExtension(std::string_view path) {
+// Returns the path of a shared library without the version after its suffix, as in libm.so.6.
+std::string_view WithoutVersion(std::string_view path) {
+  std::string_view rest = path;
+  for (size_t dot = rest.rfind('.'); dot != rest.npos; dot = rest.rfind('.')) {
+    std::string_view suffix = rest.substr(dot + 1);
+    if (suffix == "so") return rest;
+    if (suffix.empty() || suffix.find_first_not_of("0123456789") != suffix.npos) break;
+    rest = rest.substr(0, dot);
+  }
+  return path;
+}
+
+std::string_view FileExtension(std::string_view full_path) {
+  std::string_view path = WithoutVersion(full_path);
   size_t dot = path.rfind('.');
   size_t slash = path.rfind('/');
   if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to load " << path
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << full_path
                                 << ": expected a file name with an extension";
   }
   std::string_view extension = path.substr(dot + 1);

@@ -4,23 +4,52 @@
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <memory>
+#include <utility>
+
 #include "registration.h"
 #include "structural/callback_arguments.h"
+#include "structural/quiet_values.h"
 
 namespace tvm::ffi {
 namespace {
 
 using detail::StructuralCallbackTable;
 using extra::CallbackList;
+using extra::QuietMutator;
+using extra::QuietValues;
 
 // The callbacks of a mutation: triples of a type index, the function to call for values of that
 // type, and true if the function takes the in-place mode as an argument.
 using MutateCallbackList = Array<Tuple<int, Function, bool>>;
 
+// The callback that the map calls for each value: looks up the function for the value's type.
+class MapCallback {
+ public:
+  MapCallback(const CallbackList& callbacks, const CallbackList& callbacks_with_region,
+              std::shared_ptr<QuietValues> quiet)
+      : quiet_(std::move(quiet)) {
+    table_.Add(callbacks, /*takes_more=*/false);
+    table_.Add(callbacks_with_region, /*takes_more=*/true);
+  }
+  Expected<Any> operator()(AnyView value, TVMFFIDefRegionKind region) const {
+    const StructuralCallbackTable::Entry* entry = table_.Find(value);
+    if (entry == nullptr) return Any(Unchanged());
+    quiet_->NoteEffect();
+    if (!entry->takes_more) return entry->function.CallExpected<Any>(value);
+    return entry->function.CallExpected<Any>(value, static_cast<int>(region));
+  }
+
+ private:
+  StructuralCallbackTable table_;
+  std::shared_ptr<QuietValues> quiet_;
+};
+
 // The callback that the mutation calls for each value: looks up the function for the value's type.
 class MutateCallback {
  public:
-  explicit MutateCallback(const MutateCallbackList& callbacks) {
+  MutateCallback(const MutateCallbackList& callbacks, std::shared_ptr<QuietValues> quiet)
+      : quiet_(std::move(quiet)) {
     for (const auto& callback : callbacks) {
       table_.Add(callback.get<0>(), callback.get<1>(), /*takes_more=*/callback.get<2>());
     }
@@ -29,6 +58,7 @@ class MutateCallback {
                                         InplaceMode mode) const {
     const StructuralCallbackTable::Entry* entry = table_.Find(value);
     if (entry == nullptr) return detail::DefaultMutate(mutator, value, mode);
+    quiet_->NoteEffect();
     if (!entry->takes_more) {
       return detail::ToMutateOutcome(entry->function.CallExpected<Any>(value, mutator));
     }
@@ -38,13 +68,22 @@ class MutateCallback {
 
  private:
   StructuralCallbackTable table_;
+  std::shared_ptr<QuietValues> quiet_;
 };
+
+// Mutates `root` with an engine that calls the callback.
+template <typename Engine, typename Callback>
+Any MutateQuietly(Any root, std::shared_ptr<QuietValues> quiet, Callback callback) {
+  auto engine = make_object<QuietMutator<Engine>>(std::move(quiet), std::move(callback));
+  return detail::MutateRoot(engine.get(), std::move(root)).value();
+}
 
 template <WalkOrder order>
 Any MapInOrder(Any root, const CallbackList& callbacks, const CallbackList& callbacks_with_region) {
-  using Engine = StructuralMapDynEngine<StructuralMapEngineBase, order>;
-  auto engine = make_object<Engine>(callbacks, callbacks_with_region);
-  return detail::MutateRoot(engine.get(), std::move(root)).value();
+  using Engine = StructuralMapEngine<StructuralMapEngineBase, order, MapCallback>;
+  auto quiet = std::make_shared<QuietValues>();
+  MapCallback callback(callbacks, callbacks_with_region, quiet);
+  return MutateQuietly<Engine>(std::move(root), std::move(quiet), std::move(callback));
 }
 
 Any MapFrom(Any root, const CallbackList& callbacks, const CallbackList& callbacks_with_region,
@@ -55,7 +94,9 @@ Any MapFrom(Any root, const CallbackList& callbacks, const CallbackList& callbac
 }
 
 Any MutateFrom(Any root, const MutateCallbackList& callbacks) {
-  return StructuralMutate(std::move(root), MutateCallback(callbacks));
+  using Engine = StructuralMutateEngine<StructuralMapEngineBase, MutateCallback>;
+  auto quiet = std::make_shared<QuietValues>();
+  return MutateQuietly<Engine>(std::move(root), quiet, MutateCallback(callbacks, quiet));
 }
 
 Any MutateWith(const StructuralMutator& mutator, const Any& value) {

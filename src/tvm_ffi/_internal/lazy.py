@@ -21,10 +21,10 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, SupportsIndex
 else:  # functions such as `inspect.get_annotations` get the names of `typing` if it is imported
-    from _collections_abc import Callable, Mapping
+    from _collections_abc import Callable, Iterable, Mapping
 
     _typing = sys.modules.get("typing")
     Any = getattr(_typing, "Any", object)
@@ -34,9 +34,14 @@ __all__ = ["TYPE_CHECKING", "Any", "Callable", "Mapping", "SupportsIndex", "late
 
 
 def late_attributes(
-    namespace: dict[str, Any], sources: Mapping[str, str | Callable[[], Any]]
+    namespace: dict[str, Any],
+    sources: Mapping[str, str | Callable[[], Any]],
+    public: Iterable[str] = (),
 ) -> Callable[[str], Any]:
     """Return a function that a module can use as its ``__getattr__`` for lazy imports.
+
+    The module also gets a ``__dir__``, which lists the public names: those of ``__all__``,
+    `sources` and `public`, and imported modules below this one.
 
     Parameters
     ----------
@@ -46,7 +51,10 @@ def late_attributes(
         The source of each attribute: ``".module"`` imports a module, relative to the package;
         ``".module:attribute"`` imports an attribute of a module.  A callable is called on each
         access, and its result is not stored.
+    public : iterable of str
+        Public names that are not in ``__all__``.
     """
+    public = frozenset(public)
 
     def load(name: str) -> Any:
         source = sources.get(name)
@@ -62,4 +70,15 @@ def late_attributes(
         namespace[name] = value
         return value
 
+    def is_module_below(value: object) -> bool:
+        return isinstance(value, type(sys)) and value.__name__.startswith(
+            f"{namespace['__name__']}."
+        )
+
+    def list_names() -> list[str]:
+        names = {*public, *sources, *(n for n, x in list(namespace.items()) if is_module_below(x))}
+        special = (name for name in list(namespace) if name.startswith("__"))
+        return sorted({*special, *namespace.get("__all__", ()), *(n for n in names if n[0] != "_")})
+
+    namespace["__dir__"] = list_names
     return load

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for the name of a new distribution and the name of its module."""
+"""Rules for the names of a new distribution, of its module and of its functions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _CMAKE_TARGETS = {
 # Modules that the generated files import.  A new module with one of these names would hide the
 # imported module.
 _USED_HERE = {"numpy", "pytest", "pytvmffi", "tests", "tvm_ffi"}
+# Names in the generated modules that a function must not replace.
+_USED_IN_MODULES = {"_LIBRARY", "_libinfo", "_library"}
 # Python 3.9 lacks sys.stdlib_module_names.
 _STANDARD_LIBRARY = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
 
@@ -49,3 +51,14 @@ def module_name(distribution: str) -> str:
                 f"package {distribution!r}: its module would be {module!r}, which {why}"
             )
     return module
+
+
+def why_unusable(function: str) -> str | None:
+    """Return the reason why a module cannot have a function with a name; None if it can."""
+    if keyword.iskeyword(function):
+        return "is a Python keyword"
+    if function.startswith("__") and function.endswith("__"):
+        return "is reserved by Python, as all names that begin and end with two underscores"
+    if function in _USED_IN_MODULES:
+        return "is a name that the new package uses"
+    return None

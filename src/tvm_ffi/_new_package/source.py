@@ -6,7 +6,6 @@ Conditional compilation is ignored.
 
 from __future__ import annotations
 
-import keyword
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from .._internal.regular_file import read_regular
 from ..signature import Signature
 from ..signature._source_text import SourceText, scanned
+from .names import why_unusable
 
 __all__ = ["LANGUAGES", "exported_signatures"]
 
@@ -58,10 +58,9 @@ def exported_signatures(path: Path) -> list[Signature]:
             raise ValueError(
                 f"{where}: the signature of function {name!r} is for a function {signature.name!r}"
             )
-        if keyword.iskeyword(name):
-            raise ValueError(
-                f"{where}: function name {name!r} is a Python keyword; rename the function"
-            )
+        reason = why_unusable(name)
+        if reason is not None:
+            raise ValueError(f"{where}: function name {name!r} {reason}; rename the function")
         if name in found:
             raise ValueError(f"{where}: function {name!r} has two signatures")
         found[name] = signature

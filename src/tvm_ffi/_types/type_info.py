@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from keyword import iskeyword
-from typing import Any, Callable
+from typing import Any, Callable, get_type_hints
 
 from .._binding.call import Function, find_global_func, set_member_origin
 from .._binding.call.signature import signature_of_metadata
@@ -18,6 +19,7 @@ from .._binding.object import (
     load_late_class,
     register_class,
     remove_class,
+    share_wrapper,
 )
 from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
@@ -43,6 +45,7 @@ def _sentinel(name: str, global_function: str) -> _Sentinel:
     sentinel = _Sentinel()
     sentinel.__move_handle_from__(make())
     sentinel._name = name
+    share_wrapper(sentinel)
     return sentinel
 
 
@@ -491,3 +494,10 @@ def refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:
         f"`{type(self).__name__}` cannot be constructed directly. "
         "Define a custom __init__ or use a factory method."
     )
+
+
+if sys.version_info >= (3, 10):
+    # Evaluate the annotations here: `typing.get_type_hints` of a user looks their names up in the
+    # public module of the class, which does not have all of them.
+    for _class in (TypeField, TypeMethod, TypeInfo):
+        _class.__annotations__ = get_type_hints(_class, globals())

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
-from .._internal.terminal import ArgumentParser
+from .._internal.terminal import ArgumentParser, is_output_error, run_command
 from .._version import __version__
 from ._output import print_error
 
@@ -35,9 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 for invalid arguments and unreadable files.  A sub-command may return
-        other values, which its help describes.
+        0 on success, 1 if the output cannot be written, 2 for invalid arguments and unreadable
+        files.  A sub-command may return other values, which its help describes.
     """
+    status: int = run_command("tvm-ffi", lambda: _run(arguments))
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     parser = ArgumentParser(prog="tvm-ffi", description="Tools for libraries with the TVM FFI ABI.")
     parser.add_argument("--version", action="version", version=f"tvm-ffi {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -58,13 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
     except (ImportError, OSError, ValueError) as error:
-        if isinstance(error, BrokenPipeError):
-            # The process that read the output has exited.  Discard the buffered output, because
-            # flushing it at exit would raise the error again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+        if is_output_error(error):
+            raise
         print_error(error)
         return 2
     return status

@@ -18,7 +18,8 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command ``cache`` to its parser."""
-    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    commands = parser.add_subparsers(dest="action", metavar="ACTION")
+    parser.set_defaults(print_help=parser.print_help)
     listing = commands.add_parser("list", help="list builds, newest first")
     listing.add_argument("name", nargs="?", help="list only builds of this name")
     listing.add_argument("--json", action="store_true", help="print JSON")
@@ -64,6 +65,11 @@ def run(options: argparse.Namespace) -> int:
 
     The status is 1 if `explain` finds no build of the name, otherwise 0.
     """
+    if options.action is None:
+        options.print_help()
+        print()
+        print_line(f"{_total(cache.find())} in {cache.root_folder()}")
+        return 0
     if options.action == "list":
         return _list(options)
     if options.action == "explain":
@@ -80,7 +86,24 @@ def run(options: argparse.Namespace) -> int:
     total = sum(artifact.size_bytes for artifact in removed)
     verb = "would be removed" if options.dry_run else "removed"
     print(f"{len(removed)} {verb}, {_size(total)}")
+    if options.unused_days is None and options.max_size is None:
+        _print_choices(options)
     return 0
+
+
+def _print_choices(options: argparse.Namespace) -> None:
+    """Print what the options of ``prune`` would remove, because none of them was given."""
+    print("no build was chosen; choose some by --unused-days N or --max-size SIZE:")
+    for days in (30, 0):
+        chosen = cache.prune(
+            names=options.names or None, unused_days=days, dry_run=True, root=options.root
+        )
+        print(f"  --unused-days {days:<3} would remove {_total(chosen)}")
+
+
+def _total(builds: list[cache.Artifact]) -> str:
+    count = "1 build" if len(builds) == 1 else f"{len(builds)} builds"
+    return f"{count}, {_size(sum(build.size_bytes for build in builds))}"
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -68,12 +68,7 @@ def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[s
         ``int`` or ``str`` if a plain value such as ``low = 10`` declares a variant.
     """
     annotations = own_annotations(cls)
-    entries: dict[str, EnumEntry] = {}
-    for name, value in list(vars(cls).items()):
-        if isinstance(value, EnumEntry):
-            entries[name] = value
-        elif payload is not None and _is_plain_value(name, value, annotations):
-            entries[name] = EnumEntry((), {"value": value})
+    entries = entries_in_body(cls, payload)
     for name in entries:
         delattr(cls, name)
     named = [
@@ -82,6 +77,18 @@ def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[s
         if _is_class_variable(annotation) and name not in vars(cls) and name not in entries
     ]
     return named, entries
+
+
+def entries_in_body(cls: type, payload: type | None) -> dict[str, EnumEntry]:
+    """Return the declarations in the body of a class by name; see `declared_entries`."""
+    annotations = own_annotations(cls)
+    entries: dict[str, EnumEntry] = {}
+    for name, value in vars(cls).items():
+        if isinstance(value, EnumEntry):
+            entries[name] = value
+        elif payload is not None and _is_plain_value(name, value, annotations):
+            entries[name] = EnumEntry((), {"value": value})
+    return entries
 
 
 def _is_plain_value(name: str, value: Any, annotations: dict[str, Any]) -> bool:

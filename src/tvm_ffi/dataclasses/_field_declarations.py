@@ -92,7 +92,6 @@ class _Reader:
     def read(self, owner: type) -> None:
         """Add the fields that the class or one of its mixins declares."""
         names = Names(owner, self._find_class)
-        kw_only = self._kw_only
         annotations = dict(own_annotations(owner))
         for name, value in vars(owner).items():
             if isinstance(value, init_property):
@@ -101,7 +100,7 @@ class _Reader:
             if _is_string_of(_CLASS_VARIABLE.match, annotation):
                 continue
             if _is_string_of(_KEYWORDS_FOLLOW.fullmatch, annotation) or annotation is KW_ONLY:
-                kw_only = True
+                self._kw_only = True  # also for the owners that follow
                 continue
             try:
                 evaluated = evaluate(annotation, names)
@@ -114,7 +113,7 @@ class _Reader:
             except TypeError as error:
                 raise TypeError(f"{error} (field {name!r} of {self._cls.__name__})") from error
             if not self._is_marker(evaluated):
-                self.fields[name] = self._field(name, evaluated, admitted, kw_only)
+                self.fields[name] = self._field(name, evaluated, admitted)
 
     def _value_in_class(self, name: str) -> Any:
         """Return a field's class attribute: a default value or a `Field`; MISSING without one."""
@@ -135,7 +134,7 @@ class _Reader:
             return True
         return any(marker is annotation or marker is origin for marker in self._markers)
 
-    def _field(self, name: str, annotation: Any, admitted: Any, kw_only: bool) -> Field:
+    def _field(self, name: str, annotation: Any, admitted: Any) -> Field:
         value = self._value_in_class(name)
         self.computed.pop(name, None)
         if isinstance(value, init_property):
@@ -153,7 +152,7 @@ class _Reader:
         except TypeError as error:
             raise TypeError(f"{error} (field {name!r} of {self._cls.__name__})") from error
         if spec.kw_only is None:
-            spec.kw_only = kw_only
+            spec.kw_only = self._kw_only
         if spec.hash is None:
             spec.hash = spec.compare
         return spec

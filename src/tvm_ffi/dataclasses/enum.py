@@ -11,12 +11,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from .._binding.object import _ObjectMeta, type_key_to_index
+from .._binding.object import _ObjectMeta, share_wrapper, type_key_to_index
 from .._types.type_info import MISSING
 from ..core import Object
 from ..registry import get_global_func, register_object
 from ._annotations import own_annotations
-from ._enum_entry import EnumEntry, auto, declared_entries, entry
+from ._enum_entry import EnumEntry, auto, declared_entries, entries_in_body, entry
 from ._enum_state import ENUM_STATE_ATTR, EnumAttrMap, EnumState, find_state, state_of
 from ._forward_references import Scope, complete_now, is_defined_in_python, register_class, scope_of
 from ._special_methods import add_special_methods
@@ -117,6 +117,22 @@ class _EnumMeta(_ObjectMeta):
         if found is None:
             raise ValueError(f"{value!r} is not a valid {self.__name__}")
         return found
+
+    def _refuse_decorator(self, decorator: str) -> None:
+        """Raise TypeError if the class has variants, which `decorator` would lose."""
+        if "_known" in vars(self):
+            key = self.__tvm_ffi_type_info__.type_key
+            raise TypeError(
+                f"{decorator}: {self.__name__} is the enumeration {key!r} already; remove the "
+                "decorator"
+            )
+        names = ", ".join(entries_in_body(self, self._payload))
+        if names:
+            raise TypeError(
+                f"{decorator}: expected a class without variants, got {self.__name__} with "
+                f"{names}; remove the decorator and pass the key to the class: "
+                f"class {self.__name__}({self.__mro__[1].__name__}, type_key=...)"
+            )
 
     @property
     def attr_dict(self) -> Any:
@@ -327,7 +343,9 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
         )
     info = cls.__tvm_ffi_type_info__
     state = state_of(info.type_index)
-    cls._known = {variant.id_: variant for variant in state.entries}
+    cls._known = {}
+    for variant in state.entries:
+        _keep(cls, variant)
     for name in named:
         variant = state.indexes.get(name)
         if variant is None and not is_new:
@@ -352,8 +370,14 @@ def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:
     state.entries.append(variant)
     state.indexes[int_index] = variant
     state.indexes[str_index] = variant
-    cls._known[variant.id_] = variant
+    _keep(cls, variant)
     return variant
+
+
+def _keep(cls: Any, variant: Any) -> None:
+    """Let a Python object represent the variant until the process ends, also if it is moved."""
+    share_wrapper(variant)
+    cls._known[variant.id_] = variant
 
 
 def _indices(

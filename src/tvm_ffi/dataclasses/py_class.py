@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from .._types.type_info import MISSING
+from ..registry import refuse_variants
 from ._forward_references import complete_with, register_class, scope_of
 from ._method import method
 from ._type_registration import Options
@@ -154,6 +155,7 @@ def py_class(
     scope = scope_of(sys._getframe(1))
 
     def decorate(cls: type) -> type:
+        refuse_variants(cls, "py_class")
         register_class(cls, type_key or f"{cls.__module__}.{cls.__qualname__}", options, scope)
         return cls
 

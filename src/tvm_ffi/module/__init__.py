@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -344,12 +345,19 @@ _state_of: Any = get_global_func("pytvmffi.ModuleState")
 class _LoadRecord:
     """The call that loaded a module, attached to the native module for pickles and messages."""
 
-    __slots__ = ("argument", "imports", "load")
+    __slots__ = ("argument", "imports", "load", "status")
 
-    def __init__(self, load: Callable[[str], Module], argument: str, imports: list[int]) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], Module],
+        argument: str,
+        imports: list[int],
+        status: os.stat_result | None,
+    ) -> None:
         self.load = load
         self.argument = argument  # argument of the function `load`: a path or a symbol prefix
         self.imports = imports  # addresses of its imported modules at the end of loading
+        self.status = status  # status of its file before loading; None if unknown
 
 
 # Weak references to loaded modules.  The key is the call that loaded the module: the function
@@ -357,13 +365,19 @@ class _LoadRecord:
 _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
-def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
+def _record_load(
+    module: Module,
+    load: Callable[[str], Module],
+    argument: str,
+    status: os.stat_result | None = None,
+) -> Module:
     """Attach a load record to a module, unless the module has one already; return the module."""
     if get_object_metadata(module) is None:
         reference = set_object_metadata(
-            module, _LoadRecord(load, argument, _addresses(_get_imports(module)))
+            module, _LoadRecord(load, argument, _addresses(_get_imports(module)), status)
         )
-        if (load, argument) not in _loaded or _find_loaded(load, argument) is None:
+        known = _find_loaded(load, argument)
+        if known is None or not _is_same_file(get_object_metadata(known).status, status):
             _loaded[load, argument] = reference
     return module
 
@@ -374,7 +388,10 @@ def _imports_unchanged(module: Module) -> bool:
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
-    """Return the first module that ``load(argument)`` returned; None if it was destroyed."""
+    """Return the first module that ``load(argument)`` returned; None if it was destroyed.
+
+    If the file was replaced since, it is the first module that was loaded from the new file.
+    """
     reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
@@ -400,11 +417,16 @@ def _status_of(file: str) -> os.stat_result | None:
 def _find_resident(path: str, status: os.stat_result) -> Module | None:
     """Return the module of a resident library; None if its file or imports have changed."""
     reference, before = _resident_libraries[path]
-    is_same_file = all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
-    module: Module | None = reference() if is_same_file else None
+    module: Module | None = reference() if _is_same_file(before, status) else None
     if module is None or module.kind != "library" or not _imports_unchanged(module):
         return None
     return module
+
+
+def _is_same_file(before: os.stat_result | None, status: os.stat_result | None) -> bool:
+    if before is None or status is None:
+        return before is status
+    return all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
 
 
 # Fields of `os.stat_result` that change if the file is modified or replaced.
@@ -499,8 +521,12 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
     Raises
     ------
+    FileNotFoundError
+        If the file does not exist.  The exception is also a RuntimeError.
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
+    TypeError
+        If `path` is of another type.
     ValueError
         If the side file is malformed or names functions that the library does not have.
 
@@ -511,8 +537,18 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
     A side file has signatures of functions: if `path` has a slash and ``libfoo.signatures`` exists
     next to ``libfoo.so``, the signatures in it are passed to `Module.describe`.
+
+    If another file has replaced the file of a loaded library, its library is loaded beside the
+    first one, which is never unmapped: functions that were taken from the first module keep their
+    code.  Replace a library by `os.replace`; writing to the file of a loaded library changes the
+    code that is running.  A file that was deleted, or replaced by a folder, is an error.
     """
     file = os.fspath(path)
+    if not isinstance(file, str):
+        raise TypeError(
+            f"load_module: expected the path as str or os.PathLike[str], got {path!r}; convert "
+            "bytes by os.fsdecode"
+        )
     if not isinstance(path, str) and os.sep not in file:
         file = os.path.join(os.curdir, file)  # noqa: PTH118  (Path removes the "./" again)
     # Keep a name without a slash unchanged, because the dynamic loader searches for the file on
@@ -549,16 +585,35 @@ def _load_file(
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
         module: Module = _ffi_api.ModuleLoadFromFile(name)
-    except RuntimeError as error:
-        if os.sep not in file and os.path.isfile(file):  # noqa: PTH113  (importing pathlib is slow)
-            error.args = (f"{error}; to load the file in the working directory, write './{file}'",)
-        raise
-    _record_load(module, load_module, resolved)
+    except (RuntimeError, FileNotFoundError) as error:
+        native = getattr(error, "__tvm_ffi_error__", None)
+        # An error with a number is an exception of a loader that is written in Python.
+        has_number = getattr(error, "errno", None) is not None
+        if native is None or native.kind != "FileNotFoundError" or has_number:
+            raise
+        raise LibraryNotFoundError(errno.ENOENT, _why_missing(file), file) from None
+    _record_load(module, load_module, resolved, status)
     if os.sep in file:
         _read_side_file(module, resolved)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
     return module
+
+
+class LibraryNotFoundError(FileNotFoundError, RuntimeError):
+    """Error: the file of a module does not exist.
+
+    It is a RuntimeError, too, because `load_module` raises RuntimeError if it cannot load a file.
+    """
+
+
+def _why_missing(file: str) -> str:
+    if os.sep in file:
+        return os.strerror(errno.ENOENT)
+    reason = "the dynamic loader does not find the library"
+    if os.path.isfile(file):  # noqa: PTH113  (importing pathlib is slow)
+        reason += f"; to load the file in the working directory, write './{file}'"
+    return reason
 
 
 def _check_regular(file: str, status: os.stat_result) -> None:

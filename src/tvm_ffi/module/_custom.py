@@ -10,9 +10,10 @@ from the state.  At most one object exists at a time.
 from __future__ import annotations
 
 import json
+import sys
 from _thread import RLock
 from collections.abc import Sequence
-from typing import Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar, get_type_hints
 from weakref import ref
 
 from .._binding.object import (
@@ -380,3 +381,6 @@ _native_methods = {
     "write_to_file": ("write_to_file", _write),
 }
 _new_native = get_global_func("pytvmffi.ModuleFromMethods")
+
+if sys.version_info >= (3, 10):  # the public module of the class lacks names of the annotations
+    CustomModule.__annotations__ = get_type_hints(CustomModule, globals())

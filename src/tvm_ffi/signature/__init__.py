@@ -6,11 +6,15 @@ library. Checks, generated wrappers, stubs and adapters are derived from it. Par
 signatures does not need the native library.
 """
 
-from ._expression import Expression, evaluate
+# `typing.get_type_hints` looks names in annotations of the classes up in this module.
+from typing import Any  # noqa: F401
+
+from .._schema.schema import Schema  # noqa: F401
+from ._expression import Expression, Extent, evaluate  # noqa: F401
 from ._parameter import EMPTY, Parameter, Result
 from ._signature import Signature
 from ._tensor_like import TensorLike
-from ._types import ScalarType, TensorType, ValueType
+from ._types import ScalarType, TensorType, Type, ValueType  # noqa: F401
 
 __all__ = [
     "EMPTY",

@@ -50,9 +50,11 @@ def _unknown_keyword(signature: Declaration, keywords: Sequence[str]) -> str | N
 
 
 def _given_twice(signature: Declaration, given: set[str], keywords: Sequence[str]) -> str | None:
+    known = set(given)
     for keyword in keywords:
-        if keyword in given:
+        if keyword in known:
             return f"got multiple values for argument '{keyword}'"
+        known.add(keyword)
     return None
 
 

@@ -26,8 +26,6 @@ __all__ = [
     "names_in",
 ]
 
-Extent = Union[int, str, "Expression"]
-
 FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # numbers of arguments, by function
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
@@ -84,6 +82,9 @@ class Expression:
 
     def __str__(self) -> str:
         return extent_text(self)
+
+
+Extent = Union[int, str, Expression]
 
 
 def fits_64_bits(number: int) -> bool:

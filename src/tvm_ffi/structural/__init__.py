@@ -5,6 +5,11 @@ Compilers represent programs as trees and graphs of objects, to which these func
 Variables are compared by the position of their definition, not by name.
 """
 
+# `typing.get_type_hints` looks names in annotations of the classes up in this module.
+from typing import Any  # noqa: F401
+
+from .._types.builtin_classes import CLASS_OF_KEY
+from ..core import Object  # noqa: F401
 from ._comparison import (
     StructuralKey,
     get_first_structural_mismatch,
@@ -39,6 +44,8 @@ __all__ = [
     "structural_visit",
     "structural_walk",
 ]
+
+List = CLASS_OF_KEY["ffi.List"]
 
 for _public in __all__:
     globals()[_public].__module__ = __name__  # pickles and `help` use the public path

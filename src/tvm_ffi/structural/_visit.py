@@ -102,7 +102,7 @@ def structural_walk(
     """Call callbacks for a value and all its children, recursively.
 
     None, keys of mappings, and fields that structural equality ignores are skipped.  A shared value
-    is visited once per occurrence.
+    is visited once per occurrence; if its visit calls no callback, later occurrences are skipped.
 
     Parameters
     ----------

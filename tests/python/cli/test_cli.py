@@ -239,6 +239,39 @@ def test_version_and_help(tmp_path):
     assert run(folder=tmp_path)[0] == 2
 
 
+CONFIG = (sys.executable, "-W", "error", "-m", "tvm_ffi.config")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    ("tool", "program", "arguments"),
+    [
+        ("tvm-ffi-config", CONFIG, ["--libs"]),
+        ("tvm-ffi-config", CONFIG, ["--help"]),
+        ("tvm-ffi", MODULE, ["inspect", "good.so"]),
+        ("tvm-ffi", MODULE, ["--version"]),
+        ("tvm-ffi-stubgen", STUBS, ["--help"]),
+        ("tvm-ffi-stubgen", STUBS, ["--dlls", "no_such_library.so", "file.py"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_output_that_cannot_be_written_is_one_line(folder, tool, program, arguments, unbuffered):
+    """Regression: a traceback, a status of 120 or, for the help of argparse, no error at all."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*program, *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    message = f"{tool}: error: cannot write the output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
 def test_an_output_that_is_closed_early_is_not_an_error(folder):
     """The output pipe is closed early, as in ``tvm-ffi inspect ... | head -1``."""
     command = [*MODULE, "inspect", "--json", "good.so"]

@@ -18,9 +18,11 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi._binding.object import NativeReference
 from tvm_ffi._library.linking import dynamic_symbols
 from tvm_ffi.codegen import make_launch_plan, make_wrapper
 from tvm_ffi.inspection import inspect_library
+from tvm_ffi.module import CustomModule
 
 llvmlite = pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 from llvmlite import binding, ir  # noqa: E402  (behind the check that it is there)
@@ -335,6 +337,47 @@ def test_external_functions_are_called_by_address():
     address = ctypes.cast(triple, ctypes.c_void_p).value
     assert llvm.jit(module, symbols={"triple": address}).thrice(5) == 15
     assert llvm.jit(identity()).double(1) == 2
+
+
+CALL_OF_AN_IMPORT = """
+@__tvm_ffi__library_ctx = global ptr null
+@name = private constant [7 x i8] c"helper\\00"
+declare i32 @TVMFFIEnvModLookupFromImports(ptr, ptr, ptr)
+declare i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
+define i32 @__tvm_ffi_main(ptr %self, ptr %args, i32 %num_args, ptr %result) {
+  %found = alloca ptr
+  %module = load ptr, ptr @__tvm_ffi__library_ctx
+  %code = call i32 @TVMFFIEnvModLookupFromImports(ptr %module, ptr @name, ptr %found)
+  %is_error = icmp ne i32 %code, 0
+  br i1 %is_error, label %fail, label %call
+fail:
+  ret i32 -1
+call:
+  %function = load ptr, ptr %found
+  %status = call i32 @TVMFFIFunctionCall(ptr %function, ptr %args, i32 %num_args, ptr %result)
+  ret i32 %status
+}
+"""
+
+
+def test_code_finds_the_functions_of_imported_modules():
+    """Regression: "the library context is NULL", as only `load_module` set the data symbol."""
+
+    class Helper(CustomModule, kind="test.llvm.helper"):
+        def find_function(self, name):
+            return (lambda x: x + 1) if name == "helper" else None
+
+    module = llvm.jit(CALL_OF_AN_IMPORT)
+    assert module.function_names() == ("main",)
+    other = llvm.jit(CALL_OF_AN_IMPORT)
+    module.import_module(Helper())
+    main, module = module.main, NativeReference(module)
+    gc.collect()
+    assert main(41) == 42
+    with pytest.raises(RuntimeError, match="Cannot find function helper in the imported modules"):
+        other.main(1)
+    for kept in (module(), other):  # no code of the modules runs after this test
+        tvm_ffi.get_global_func("ffi.ModuleGlobalsRemove")(kept)
 
 
 def test_modules_of_other_tools_are_linked():

@@ -75,3 +75,26 @@ def test_an_invalid_size_is_an_error(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["cache", "prune", "--max-size", "big"])
     assert "expected a size such as 500M or 2G, got 'big'" in capsys.readouterr().err
+
+
+def test_prune_without_options_prints_what_they_would_remove(capsys, cache):
+    """Regression: the output was "0 removed", without a word on the options."""
+    path = Path(cpp.build_inline("first", c_sources=TEXT))
+    assert main(["cache", "prune"]) == 0
+    assert path.exists()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "0 removed, 0 B",
+        "no build was chosen; choose some by --unused-days N or --max-size SIZE:",
+    ]
+    assert lines[2] == "  --unused-days 30  would remove 0 builds, 0 B"
+    assert lines[3].startswith("  --unused-days 0   would remove 1 build, ")
+
+
+def test_without_an_action_the_help_and_the_size_are_printed(capsys, cache):
+    cpp.build_inline("first", c_sources=TEXT)
+    assert main(["cache"]) == 0
+    help_text, _, last = capsys.readouterr().out.rpartition("\n\n")
+    assert all(action in help_text for action in ("list", "explain", "prune"))
+    assert last.startswith("1 build, ")
+    assert last.endswith(f" in {cache}\n")

@@ -12,7 +12,17 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core, testing  # noqa: F401  (the latter loads enumerations from C++)
-from tvm_ffi.dataclasses import Enum, EnumState, IntEnum, StrEnum, auto, entry, field, py_class
+from tvm_ffi.dataclasses import (
+    Enum,
+    EnumState,
+    IntEnum,
+    StrEnum,
+    auto,
+    c_class,
+    entry,
+    field,
+    py_class,
+)
 
 _numbers = itertools.count()
 
@@ -101,6 +111,29 @@ def test_a_variant_is_always_the_same_object(variant):
     text = tvm_ffi.serialization.to_json_graph_str(variant)
     assert tvm_ffi.serialization.from_json_graph_str(text) is variant
     assert variant.__chandle__() != 0
+
+
+def _pass_by_move(obj):
+    tvm_ffi.get_global_func("testing.echo")(obj._move())
+
+
+def _pass_reference_by_move(obj):
+    tvm_ffi.get_global_func("testing.echo")(core.ObjectRValueRef(obj))
+
+
+def _move_to_another_wrapper(obj):
+    core.Object.__new__(core.Object).__move_handle_from__(obj)
+
+
+@pytest.mark.parametrize("move", [_pass_by_move, _pass_reference_by_move, _move_to_another_wrapper])
+@pytest.mark.parametrize("shared", [Color.red, Priority.high, core.MISSING, core.KWARGS], ids=repr)
+def test_a_move_does_not_empty_an_object_of_the_whole_process(shared, move):
+    """Regression: the move emptied the variant for all code of the process."""
+    address, text = shared.__chandle__(), repr(shared)
+    move(shared)
+    assert (shared.__chandle__(), repr(shared)) == (address, text)
+    if isinstance(shared, Color):
+        assert Color("red") is shared
 
 
 def test_integers():
@@ -228,6 +261,37 @@ def test_old_subclass_without_key_is_not_registered():
         x = entry(rgb=3)
 
     assert repr(Plain.x) == "entry(rgb=3)"
+
+
+@pytest.mark.parametrize(
+    "decorate",
+    [
+        py_class,
+        lambda _: py_class,
+        lambda _: c_class("testing.TestCxxIntEnum", init=False),
+        lambda _: tvm_ffi.register_object("testing.TestCxxIntEnum"),
+    ],
+    ids=["py_class(key)", "py_class", "c_class", "register_object"],
+)
+@pytest.mark.parametrize(
+    ("base", "variant", "keywords", "message"),
+    [
+        (Enum, auto(), [], r"got Bad with red; remove the decorator .* class Bad\(Enum, type_key"),
+        (IntEnum, 1, [], r"got Bad with red; remove the decorator .* class Bad\(IntEnum, type_key"),
+        (Enum, auto(), ["type_key"], "Bad is the enumeration '.*' already; remove the decorator"),
+    ],
+    ids=["Enum", "IntEnum", "keyword"],
+)
+def test_decorators_of_enumerations_are_refused(decorate, base, variant, keywords, message):
+    """Regression: `py_class` registered the class and lost its variants."""
+    members = {"__module__": __name__, "red": variant}
+    bad = type(base)("Bad", (base,), members, **{keyword: key() for keyword in keywords})
+    name = key()
+    with pytest.raises(TypeError, match=message):
+        decorate(name)(bad)
+    assert core._object_type_key_to_index(name) is None
+    if keywords:
+        assert list(bad) == [bad.red]
 
 
 def body(base, **members):

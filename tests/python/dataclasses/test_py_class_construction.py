@@ -178,6 +178,30 @@ def test_keyword_only_fields():
         Some(1, 2)
 
 
+def test_keyword_only_fields_of_bases_without_a_decorator():
+    """`KW_ONLY` also holds for the classes that follow, down to the decorated class."""
+
+    class First:
+        a: int
+        _: KW_ONLY
+        b: int = 1
+
+    class Second:
+        c: int
+
+    @py_class(key())
+    class Decorated(Second, First, Object):
+        d: int = field(kw_only=False)
+        e: int = 2
+
+    @py_class(key())
+    class Derived(Decorated):
+        f: int
+
+    assert str(inspect.signature(Decorated)) == "(a, d, *, c, b=1, e=2)"
+    assert str(inspect.signature(Derived)) == "(a, d, f, *, c, b=1, e=2)"
+
+
 def test_a_converter_runs_before_the_check():
     @py_class(key())
     class Read(Object):

@@ -52,6 +52,23 @@ def cycle_in_a_copy(token):
     cell.append(listener)
 
 
+@py_class("test.py_class.DerivedListener", init=False)
+class DerivedListener(Listener):
+    """A type with its own ``__init__``, which calls the ``__init__`` of its base."""
+
+    number: int
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.number = 1
+
+
+def cycle_by_init_of_a_base(token):
+    """Regression: only assignments and automatic constructors linked the values."""
+    cell = []
+    cell.append(DerivedListener(lambda: (cell, token), note=token))
+
+
 def no_cycle_after_assignment(token):
     listener = Listener(lambda: token)
     listener.callback = None
@@ -62,6 +79,7 @@ def no_cycle_after_assignment(token):
     [
         cycle_by_assignment,
         cycle_by_construction,
+        cycle_by_init_of_a_base,
         cycle_by_opaque_value,
         cycle_in_a_copy,
         no_cycle_after_assignment,

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import copy
+import errno
 import gc
 import os
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import Module, load_module, module
+from tvm_ffi import Module, get_global_func, libinfo, load_module, module
 from tvm_ffi.module import ModulePropertyMask
 
 
@@ -220,9 +222,57 @@ def test_relative_path_is_loaded(kernel_library, tmp_path, monkeypatch):
     assert load_module("./library.so", keep_module_alive=False).count(1) == 1
 
 
-def test_missing_file_is_a_runtime_error(tmp_path):
-    with pytest.raises(RuntimeError, match=r"missing\.so"):
-        load_module(tmp_path / "missing.so")
+@pytest.mark.parametrize("name", ["missing.so", "missing.so.1.2", "missing.dll"])
+def test_missing_file_is_a_file_not_found_error_and_a_runtime_error(tmp_path, name):
+    """Regression: only a RuntimeError, which does not say in its type that no file is there."""
+    with pytest.raises(FileNotFoundError) as caught:
+        load_module(tmp_path / name)
+    assert isinstance(caught.value, RuntimeError)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(tmp_path / name))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_missing_library_of_the_system_is_a_file_not_found_error():
+    with pytest.raises(FileNotFoundError, match=r"does not find the library: 'libno_such\.so\.6'"):
+        load_module("libno_such.so.6")
+
+
+def test_missing_file_has_the_error_kind_of_the_exception(tmp_path):
+    with pytest.raises(Exception, match=r"missing\.so: the file does not exist") as caught:
+        get_global_func("ffi.ModuleLoadFromFile")(str(tmp_path / "missing.so"))
+    assert caught.value.__tvm_ffi_error__.kind == "FileNotFoundError"
+
+
+def test_a_loader_in_python_raises_its_own_exception():
+    error = FileNotFoundError(errno.ENOENT, "no such object", "s3://bucket/x.test_own")
+
+    def load(path, form):
+        raise error
+
+    tvm_ffi.register_global_func("ffi.Module.load_from_file.test_own", load)
+    try:
+        with pytest.raises(FileNotFoundError, match="no such object") as caught:
+            load_module("s3://bucket/x.test_own")
+    finally:
+        tvm_ffi.remove_global_func("ffi.Module.load_from_file.test_own")
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("name", ["versioned.so.6", "versioned.so.1.20.3"])
+def test_a_version_may_follow_the_suffix(kernel_library, tmp_path, name):
+    """Regression: "Loader for `.6` files is not registered"."""
+    shutil.copy(kernel_library, tmp_path / name)
+    assert load_module(tmp_path / name, keep_module_alive=False).count(1) == 1
+
+
+def test_a_versioned_library_of_the_system_is_loaded():
+    assert load_module("libm.so.6", keep_module_alive=False).kind == "library"
+
+
+@pytest.mark.parametrize("name", ["a.1.2", "a.so.1x", "a.so..1", "so.1"])
+def test_numbers_after_another_suffix_are_the_suffix(tmp_path, name):
+    with pytest.raises(RuntimeError, match="Loader for"):
+        load_module(tmp_path / name)
 
 
 @pytest.mark.parametrize("content", [b"", b"no library at all", b"\x7fELF" + b"\0" * 100])
@@ -236,7 +286,7 @@ def test_a_file_that_is_not_a_library_is_a_runtime_error(tmp_path, content):
 def test_folder_is_a_runtime_error(tmp_path):
     folder = tmp_path / "folder.so"
     folder.mkdir()
-    with pytest.raises(RuntimeError, match=r"folder\.so"):
+    with pytest.raises(RuntimeError, match=r"folder\.so: it is a folder, not a file"):
         load_module(folder)
 
 
@@ -329,6 +379,64 @@ def test_file_that_changed_is_loaded_again(kernel_library, tmp_path):
     assert again != module
     assert again.count(1, 2) == 2
     assert load_module(path) == again
+
+
+def _write_library(path, number):
+    """Replace the file at `path` by a library whose function `count` returns `number`."""
+    source = path.with_name(f"number_{number}.c")
+    source.write_text(f"""
+    #include <tvm/ffi/c_api.h>
+    TVM_FFI_DLL_EXPORT int __tvm_ffi_count(void* self, const TVMFFIAny* args, int32_t num_args,
+                                           TVMFFIAny* result) {{
+      result->type_index = kTVMFFIInt;
+      result->zero_padding = 0;
+      result->v_int64 = {number};
+      return 0;
+    }}
+    """)
+    built = source.with_suffix(".so")
+    folders = [libinfo.find_include_path(), libinfo.find_dlpack_include_path()]
+    flags = [f"-I{folder}" for folder in folders]
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, source, "-o", built], check=True)
+    built.replace(path)
+
+
+@pytest.mark.parametrize("keep_module_alive", [True, False])
+def test_a_library_that_was_replaced_is_loaded_beside_the_first(tmp_path, keep_module_alive):
+    """Regression: the dynamic loader returned the first library for the path, silently."""
+    path = tmp_path / "replaced.so"
+    counts = []
+    for number in (100, 200, 300):
+        _write_library(path, number)
+        module = load_module(path, keep_module_alive=keep_module_alive)
+        counts.append(module["count"])
+        assert load_module(path, keep_module_alive=keep_module_alive).count() == number
+        assert pickle.loads(pickle.dumps(module)).count() == number
+    assert [count() for count in counts] == [100, 200, 300]
+
+
+def test_a_relative_path_is_a_file_of_the_present_working_directory(tmp_path, monkeypatch):
+    """Regression: after `chdir`, the loader returned the library of the previous folder."""
+    for number in (100, 200):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        _write_library(folder / "same.so", number)
+        monkeypatch.chdir(folder)
+        assert load_module("./same.so").count() == number
+
+
+@pytest.mark.parametrize("make_folder", [False, True], ids=["deleted", "folder"])
+def test_a_library_whose_file_is_gone_is_an_error(kernel_library, tmp_path, make_folder):
+    """Regression: the dynamic loader returned the library that the path had before."""
+    path = tmp_path / "gone.so"
+    shutil.copy(kernel_library, path)
+    count = load_module(path)["count"]
+    path.unlink()
+    if make_folder:
+        path.mkdir()
+    with pytest.raises(RuntimeError if make_folder else FileNotFoundError, match=r"gone\.so"):
+        load_module(path)
+    assert count(1, 2) == 2
 
 
 def test_library_whose_imports_changed_is_loaded_again(kernel_library, kernels, tmp_path):
@@ -432,5 +540,6 @@ def test_a_missing_file_in_the_working_directory_is_named(tmp_path, monkeypatch)
     "path", [None, 3, b"kernels.so", _OwnPath(b"x.so")], ids=["None", "int", "bytes", "path"]
 )
 def test_other_types_of_paths_are_refused(path):
-    with pytest.raises(TypeError):
+    """Regression: for bytes, the message was about the operator `in`."""
+    with pytest.raises(TypeError, match=r"os\.PathLike"):
         load_module(path)

@@ -265,7 +265,7 @@ def test_a_file_in_the_working_directory_needs_an_explicit_path(tmp_path, librar
     """The loader searches its own folders; the working directory must not be one of them."""
     shutil.copy(library, tmp_path / "test_listing_here.so")
     monkeypatch.chdir(tmp_path)
-    message = r"working directory, write '\./test_listing_here\.so'$"
+    message = r"working directory, write '\./test_listing_here\.so': 'test_listing_here\.so'$"
     with pytest.raises(RuntimeError, match=message):
         load_module("test_listing_here.so")
     assert load_module("./test_listing_here.so", keep_module_alive=False).add() == 42

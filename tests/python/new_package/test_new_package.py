@@ -114,6 +114,23 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
             r"f\.c:1: function name 'lambda' is a Python keyword",
             id="keyword",
         ),
+        *(
+            # Regression: packages that could not be imported.
+            pytest.param(
+                "f.c",
+                f'TVM_FFI_DLL_EXPORT_SIGNATURE({reserved}, "{reserved}()")',
+                rf"f\.c:1: function name '{reserved}' is {reason}",
+                id=reserved,
+            )
+            for reserved, reason in {
+                "__debug__": "reserved by Python, as all names that begin and end with",
+                "__path__": "reserved by Python",
+                "__getattr__": "reserved by Python",
+                "_LIBRARY": "a name that the new package uses",
+                "_libinfo": "a name that the new package uses",
+                "_library": "a name that the new package uses",
+            }.items()
+        ),
         pytest.param(
             "f.c",
             '#include "f.c"\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',

@@ -130,8 +130,9 @@ def test_a_missing_file_is_a_one_line_error(tmp_path):
     package = tmp_path / "src" / "tvm_ffi"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    for name in ("libinfo.py", "config.py"):
-        shutil.copy(Path(libinfo.__file__).with_name(name), package)
+    for name in ("libinfo.py", "config.py", "_internal/__init__.py", "_internal/terminal.py"):
+        (package / name).parent.mkdir(exist_ok=True)
+        shutil.copy(Path(libinfo.__file__).parent / name, package / name)
     code = (
         f"import sys; sys.path.insert(0, {str(package.parent)!r})\n"
         "from tvm_ffi.config import __main__\n"

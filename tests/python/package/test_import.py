@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
+import typing
 from pathlib import Path
 
 import pytest
@@ -342,3 +344,19 @@ def test_public_names_exist(run_python):
 def test_star_import_leaves_builtins_alone(run_python):
     result = run_python("from tvm_ffi import *\nprint(bool(1), callable(load_module))\n")
     assert (result.returncode, result.stdout) == (0, "True True\n"), result.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="annotations use the syntax of 3.10")
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("", "access_path", "codegen", "core", "cpp", "cuda", "dataclasses", "inspection"),
+        *("module", "signature", "stream", "structural", "testing", "utils"),
+    ],
+)
+def test_annotations_of_public_classes_can_be_evaluated(module):
+    """Regression: the public module of a class lacked names of its annotations."""
+    owner = importlib.import_module(f"tvm_ffi.{module}".rstrip("."))
+    classes = [x for x in (getattr(owner, name) for name in owner.__all__) if isinstance(x, type)]
+    for cls in classes:
+        assert isinstance(typing.get_type_hints(cls), dict)

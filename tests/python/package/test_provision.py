@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from installed_wheel import write_installed_wheel
 
+import tvm_ffi
 from tvm_ffi._internal import distribution_alias
+from tvm_ffi._internal.conflict import REMEDY
 
 # Checks for pip without importing it: after an import of pip, setuptools does not provide
 # distutils, and later tests of this process cannot import torch's Inductor.
@@ -92,8 +94,9 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
 
     status, output, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
     assert (status, complaint) == (0, "")
-    assert output == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
-    assert environment.version("apache-tvm-ffi") == "0.1.15"
+    version = tvm_ffi.__version__
+    assert output == f"wrote {environment.packages / f'apache_tvm_ffi-{version}.dist-info'}\n"
+    assert environment.version("apache-tvm-ffi") == version
     assert environment.pip("check") == "No broken requirements found.\n"
     # The client's requirement is satisfied, so pip needs no package index.
     assert "already satisfied: apache-tvm-ffi" in environment.pip(
@@ -118,6 +121,37 @@ def test_providing_another_version_replaces_the_first(environment):
     assert environment.pip("check") == "No broken requirements found.\n"
 
 
+def test_upgrades_keep_the_provided_distribution(environment, tmp_path):
+    """Regression: the provided 0.1.15 was replaced by the incumbent's release 0.1.15.post2."""
+    write_wheel(tmp_path, "apache_tvm_ffi", "0.1.15.post2")
+    environment.tvm_ffi("provide", "apache-tvm-ffi")
+    options = ["--no-index", "--find-links", str(tmp_path), "--upgrade", "--no-deps"]
+    assert "already satisfied: apache-tvm-ffi" in environment.pip(
+        "install", *options, "apache-tvm-ffi<0.2"
+    )
+    assert environment.version("apache-tvm-ffi") == tvm_ffi.__version__
+
+
+def test_a_wheel_satisfies_requirements(environment, tmp_path):
+    wheels = tmp_path / "new" / "wheels"
+    command = ["provide", "apache-tvm-ffi", "--wheel", str(wheels)]
+    status, output, complaint = environment.tvm_ffi(*command)
+    wheel = wheels / f"apache_tvm_ffi-{tvm_ffi.__version__}-py3-none-any.whl"
+    assert (status, output, complaint) == (0, f"wrote {wheel}\n", "")
+    content = wheel.read_bytes()
+    assert environment.tvm_ffi(*command)[0] == 0
+    assert wheel.read_bytes() == content
+    client = write_wheel(tmp_path, "some_client", "1.0", "apache-tvm-ffi>=0.1.9,<0.2")
+    assert environment.version("apache-tvm-ffi") is None
+    environment.pip("install", "--no-index", "--find-links", str(wheels), str(client))
+    assert environment.version("apache-tvm-ffi") == tvm_ffi.__version__
+    assert environment.pip("check") == "No broken requirements found.\n"
+    status, _, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
+    assert (status, "remove it by `pip uninstall apache-tvm-ffi`" in complaint) == (2, True)
+    environment.pip("uninstall", "-y", "apache-tvm-ffi")
+    assert environment.run("-c", "import tvm_ffi; print(tvm_ffi.Array([1]))") == (0, "(1,)\n", "")
+
+
 def test_uninstalling_the_provided_distribution_leaves_the_package(environment):
     environment.tvm_ffi("provide", "apache-tvm-ffi")
     environment.pip("uninstall", "-y", "apache-tvm-ffi")
@@ -132,7 +166,7 @@ def test_uninstalling_the_package_removes_the_provided_distribution(environment)
     environment.pip("uninstall", "-y", "pytvmffi")
     assert environment.version("apache-tvm-ffi") is None
     assert environment.pip("check") == "No broken requirements found.\n"
-    assert [path for path in environment.packages.iterdir() if path.suffix != ".pyc"] == []
+    assert [path for path in environment.packages.glob("*") if path.suffix != ".pyc"] == []
 
 
 def test_refused_if_the_incumbent_is_installed(environment, tmp_path):
@@ -192,3 +226,18 @@ def test_files_of_this_package_under_the_incumbent_are_detected(environment):
     status, _, complaint = environment.run("-c", "import tvm_ffi.module")
     assert status == 1
     assert "apache-tvm-ffi and pytvmffi are both installed" in complaint
+
+
+def test_a_package_that_lost_its_files_says_so(environment, tmp_path):
+    """Regression: an empty namespace package was imported, without an error."""
+    wheel = write_wheel(tmp_path, "apache_tvm_ffi", "0.1.15")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tvm_ffi/__init__.py", "")
+    environment.pip("install", "--no-index", "--no-deps", str(wheel))
+    environment.pip("uninstall", "-y", "apache-tvm-ffi")
+    (environment.packages / "tvm_ffi" / "__init__.py").unlink(missing_ok=True)
+    status, _, complaint = environment.run("-c", "import tvm_ffi")
+    assert status == 1
+    path = environment.packages / "tvm_ffi" / "__init__.py"
+    assert f"ImportError: files of pytvmffi are missing ({path}), probably because" in complaint
+    assert f"repair the environment by `{REMEDY}`" in complaint

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from types_in_text import load_types
@@ -129,6 +130,14 @@ def nested(depth: int) -> tvm_ffi.List:
     value = tvm_ffi.List([])
     for _ in range(depth - 1):
         value = tvm_ffi.List([value])
+    return value
+
+
+def shared(language: SimpleNamespace, depth: int) -> Any:
+    """Return `depth` pairs, each of which has the next pair in both fields."""
+    value = language.Pair(1, 2)
+    for _ in range(depth - 1):
+        value = language.Pair(value, value)
     return value
 
 

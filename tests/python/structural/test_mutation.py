@@ -17,7 +17,7 @@ from tvm_ffi import (
     structural_mutate,
 )
 
-from .conftest import nested
+from .conftest import nested, shared
 
 
 def plus_ten(number):
@@ -64,6 +64,24 @@ def test_unchanged_values_are_shared(language):
     result = structural_map(pair, (int, plus_ten))
     assert result.lhs.same_as(pair.lhs)
     assert not result.rhs.same_as(pair.rhs)
+
+
+@pytest.mark.parametrize("traverse", [structural_map, structural_mutate])
+def test_shared_values_without_a_callback_are_mutated_once(traverse, language):
+    """Regression: 2^60 mutations, although no callback was called."""
+    graph = shared(language, 60)
+    result = traverse([graph, "end"], (str, lambda value, *_: value + "!"))
+    assert result[0].same_as(graph)
+    assert result[1] == "end!"
+
+
+def test_uses_of_a_variable_are_replaced_after_an_unchanged_use(language):
+    """A use before the definition changes nothing, so it is skipped until a callback is called."""
+    x = language.Var("x", "old")
+    use = language.Pair(x, 1)
+    result = structural_map([use, use, language.Fn([x], use), use], (str, lambda _: "new"))
+    assert [pair.lhs.type for pair in (result[0], result[1], result[3])] == ["old", "old", "new"]
+    assert result[2].body.lhs.same_as(result[2].params[0])
 
 
 def test_orders():

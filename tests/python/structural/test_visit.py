@@ -20,7 +20,7 @@ from tvm_ffi import (
     structural_walk,
 )
 
-from .conftest import nested
+from .conftest import nested, shared
 
 
 def walked(root, *types, order="post"):
@@ -65,6 +65,36 @@ def test_ignored_fields_and_mapping_keys_are_not_walked(language):
 def test_shared_values_are_visited_each_time():
     part = tvm_ffi.List([5])
     assert walked([part, part], int) == [5, 5]
+
+
+@pytest.mark.parametrize("traverse", [structural_walk, structural_visit])
+def test_shared_values_without_a_callback_are_visited_once(traverse, language):
+    """Regression: 2^60 visits, although no callback was called."""
+    seen = []
+    root = tvm_ffi.Array([shared(language, 60), "end"])
+    traverse(root, (str, lambda value, *_: seen.append(value)))
+    assert seen == ["end"]
+
+
+def test_shared_values_with_a_callback_inside_are_visited_each_time(language):
+    seen = []
+    part = language.Pair("a", 1)
+    structural_walk([shared(language, 5), part, part, shared(language, 5)], (str, seen.append))
+    assert seen == ["a", "a"]
+
+
+def test_a_value_that_a_callback_changes_is_visited_again():
+    """A visit that called no callback is not remembered across a call of a callback."""
+    shared_list = tvm_ffi.List([1])
+    seen = []
+
+    def change(value):
+        seen.append(value)
+        if value == "first":
+            shared_list.append("added")
+
+    structural_walk([shared_list, "first", shared_list], (str, change))
+    assert seen == ["first", "added"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi.stub import consts
+from tvm_ffi.stub._stubgen.source_file import find_files
 from tvm_ffi.stub._stubgen.text_file import Line, TextFile
 from tvm_ffi.stub.file_utils import CodeBlock, FileInfo, collect_files, path_walk, syntax_for
 
@@ -225,6 +226,26 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         filled(info).update(verbose=False, dry_run=False)
     assert (tmp_path / "a.py").read_text(encoding="utf-8") == BLOCK
     assert names_in(tmp_path) == ["a.py"]
+
+
+@pytest.mark.parametrize("encoding", ["unicode_escape", "raw_unicode_escape", "utf-7"])
+def test_a_file_whose_encoding_is_not_reversible_is_not_written(tmp_path, encoding):
+    """Regression: `unicode_escape` encoded the line ends, so the file became one line."""
+    path = tmp_path / "file.py"
+    content = f"# coding: {encoding}\nx = '\\x41~\\u0042'\n{BLOCK}".encode()
+    info = filled(info_of(path, content))
+    with pytest.raises(ValueError, match="the encoding '.*' decodes the file to text that it enco"):
+        info.update(verbose=False, dry_run=False)
+    assert path.read_bytes() == content
+
+
+def test_a_link_to_itself_is_an_error_of_one_file(tmp_path):
+    """Regression: a traceback with "Symlink loop" ended the command."""
+    path = tmp_path / "self.py"
+    path.symlink_to(path)
+    assert find_files([tmp_path, path], {".py"}) == [path]
+    with pytest.raises(OSError, match="symbolic links"):
+        FileInfo.from_file(path)
 
 
 def test_reload_reads_the_file_again(tmp_path):

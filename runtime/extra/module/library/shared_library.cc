@@ -3,9 +3,14 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "module/library/exported_names.h"
 #include "module/library/function_names.h"
@@ -87,6 +92,12 @@ std::string NeedingLibrary(const std::string& path, const std::string& loader_me
   return file == path ? "it" : file + ", which it links to,";
 }
 
+[[noreturn]] void ThrowMissingFile(const std::string& path, const std::string& reason) {
+  TVM_FFI_THROW(FileNotFoundError)
+      << "Failed to load dynamic shared library " << path << ": " << reason;
+  TVM_FFI_UNREACHABLE();
+}
+
 // Throws an error that names the missing ABI symbol, which no loaded library defines.
 [[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
                                      const std::string& loader_message) {
@@ -119,16 +130,50 @@ std::string LoaderMessage() {
   return message == nullptr ? "unknown reason" : message;
 }
 
+// Returns the path by which dlopen must be called to load the file that is at `path` now.
+//
+// The loader returns a loaded library for the path by which it was loaded, without a look at the
+// file.  If another file has replaced the library's file, a longer path to the same name lets the
+// loader find the new file.  `status` is the status of the file.
+std::string PathOfPresentFile(const std::string& path, const struct stat& status) {
+  struct Loaded {
+    std::pair<dev_t, ino_t> file;
+    std::string path;
+  };
+  static auto* mutex = new std::mutex();
+  static auto* loaded = new std::map<std::string, Loaded>();
+  std::pair<dev_t, ino_t> file(status.st_dev, status.st_ino);
+  std::lock_guard<std::mutex> lock(*mutex);
+  // The inode of a loaded file is not reused, because the mapping of the library keeps it.
+  Loaded& last = loaded->try_emplace(path, Loaded{file, path}).first->second;
+  if (last.file != file) {
+    size_t name = last.path.rfind('/') + 1;
+    last = {file, last.path.substr(0, name) + "./" + last.path.substr(name)};
+  }
+  return last.path;
+}
+
 // Opens the library and returns its dlopen handle.  If a check of the file fails, throws before any
 // code of the library runs.
-void* Open(const std::string& path) {
+void* Open(const std::string& given_path) {
+  std::string path = given_path;
   // Reject a path with NUL, because open() would stop at the NUL and open another file.
   if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
   // A file whose name has no slash is not checked, because the loader searches its path for such a
   // name, so the path of the file is unknown here.
   LibraryCheck check;
   std::string lazy_message, lazy_symbol;
-  if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
+  if (path.find('/') != std::string::npos) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) {
+      if (errno == ENOENT) ThrowMissingFile(path, "the file does not exist");
+    } else if (S_ISDIR(status.st_mode)) {
+      ThrowLoadError(path, "it is a folder, not a file");
+    } else {
+      path = PathOfPresentFile(path, status);
+    }
+    check = CheckLibraryFile(path);
+  }
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
   if (!check.missing_symbols.empty()) {
     // A library that this library links to may define the missing symbols.  With RTLD_NOW, the
@@ -145,6 +190,10 @@ void* Open(const std::string& path) {
   }
   std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
   if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
+  // The message is about this file, not about a library that it needs, if it begins with the path.
+  if (message.rfind(path + ": cannot open shared object file: No such file", 0) == 0) {
+    ThrowMissingFile(path, message);
+  }
   ThrowLoadError(path, message);
 }
 

@@ -516,6 +516,8 @@ cdef class Function(CObject):
         value = None
         if name == "__name__":
             value = _name_of(self)
+        elif name == "__module__":
+            value = getattr(callable_object(self.chandle), "__module__", None) or "tvm_ffi"
         elif name == "__signature__" and type(self).__call__ is Function.__call__:
             value = hooks.load_description().signature_of(
                 self, callable_object(self.chandle), origin_of(self))

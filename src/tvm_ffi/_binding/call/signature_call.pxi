@@ -205,7 +205,9 @@ cdef int _raise_binding_error(
     try:
         from tvm_ffi.signature._binding_errors import binding_problem  # rarely needed
 
-        keywords = () if kwnames == NULL else <tuple><object>kwnames
+        # Compare the text of keywords, as `_index_of_name` does: a subclass of str may override
+        # `__eq__` and `__hash__`.
+        keywords = () if kwnames == NULL else tuple(map(str.__str__, <tuple><object>kwnames))
         problem = binding_problem(binder.signature, num_args, keywords)
         raise TypeError(f"{binder.signature.name}() {problem}")
     except BaseException as error:

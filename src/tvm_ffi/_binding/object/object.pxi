@@ -41,6 +41,11 @@ cdef dict _value_classes = {}
 # `load_late_class` imports it when the first object of the type arrives in Python.
 cdef dict _late_modules = {}
 
+# Wrappers that code of the whole process shares, by their address.  Moving one of them would empty it
+# for the process, so a move takes a second reference to its object instead.  Entries are never
+# removed.
+cdef dict _shared_wrappers = {}
+
 # The locks from which `begin_guard` selects.  The list never changes, so its items do not move.
 cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
@@ -91,7 +96,7 @@ cdef class CObject:
         """
         _check_registered_type(self, other)
         if other is not self:
-            move_reference(self, other)
+            move_reference(self, _movable(other))
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
         """Move the object that ``fconstructor(*args)`` returns into this wrapper."""
@@ -158,6 +163,22 @@ cdef class CObject:
             self.__init_handle_by_constructor__(hooks.object_of_graph, text)
         if "__dict__" in state:
             vars(self).update(state["__dict__"])
+
+
+def share_wrapper(CObject obj not None) -> None:
+    """Keep a wrapper until the process ends, and let no move empty it."""
+    _shared_wrappers[<uintptr_t><PyObject*>obj] = obj
+
+
+cdef CObject _movable(CObject obj):
+    """Return the wrapper to move from: `obj`, or a second wrapper if the process shares `obj`."""
+    cdef CObject second
+    if <uintptr_t><PyObject*>obj not in _shared_wrappers or obj.chandle == NULL:
+        return obj
+    second = CObject.__new__(CObject)
+    abi.TVMFFIObjectIncRef(obj.chandle)
+    second.chandle = obj.chandle
+    return second
 
 
 cdef int _check_registered_type(CObject wrapper, CObject other) except -1:
@@ -279,7 +300,8 @@ cdef class ObjectRValueRef:
     """
 
     def __cinit__(self, CObject obj not None):
-        self.obj = obj  # never changes, because a call in progress may still move the object
+        # Never changes, because a call in progress may still move the object.
+        self.obj = _movable(obj)
 
 
 @cython.binding(False)

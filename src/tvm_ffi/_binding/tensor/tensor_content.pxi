@@ -6,7 +6,7 @@ buffer as the memory of the new tensor.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -116,10 +116,21 @@ cdef char* _gather(
     return out
 
 
+cdef bytearray _new_bytearray(Py_ssize_t size_bytes):
+    """Return a bytearray without content.
+
+    `PyByteArray_FromStringAndSize` prints a SystemError if it runs out of memory, because it
+    destroys an object that is not initialized.
+    """
+    cdef bytearray created = bytearray()
+    PyByteArray_Resize(created, size_bytes)
+    return created
+
+
 cdef bytearray copy_content(const abi.DLTensor* tensor, bint releases_gil):
     cdef Py_ssize_t size_bytes = content_size_bytes(tensor)
     cdef int element_bits = <int>tensor.dtype.bits * <int>tensor.dtype.lanes
-    cdef bytearray copied = PyByteArray_FromStringAndSize(NULL, size_bytes)
+    cdef bytearray copied = _new_bytearray(size_bytes)
     cdef char* out = PyByteArray_AS_STRING(copied)
     if size_bytes == 0:
         return copied
@@ -217,7 +228,8 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):
-        copied = PyByteArray_FromStringAndSize(<char*>owner.buffer.buf, size_bytes)
+        copied = _new_bytearray(size_bytes)
+        memcpy(PyByteArray_AS_STRING(copied), owner.buffer.buf, size_bytes)
         owner = _acquire_buffer(copied, PyBUF_SIMPLE)
     return owner
 

@@ -148,6 +148,7 @@ cdef int _initialize_fields(
         for field in constructor.info.all_fields():
             if field.c_init or field.c_has_default:
                 field.setter(target, field.getter(source))
+        relink(target)
         if constructor.post_construct is not None:
             constructor.post_construct(target)
     except BaseException as error:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import json
 import os
@@ -16,6 +17,7 @@ from llvmlite import binding as llvm
 from ..._binding.call import Function
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
+from ...registry import get_global_func
 from . import _target as target
 from ._code import RUNTIME
 from ._emit import rows_of
@@ -23,6 +25,7 @@ from ._emit import rows_of
 __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
+_CONTEXT = "__tvm_ffi__library_ctx"  # data symbol for the address of the module
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
 _engine: Any = None  # the LLVM JIT of this process; it frees machine code without references
 _numbers = itertools.count()
@@ -51,12 +54,19 @@ class JitModule(
         text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
         names = [name for name in target.exported_functions(text) if name.startswith(_PREFIX)]
-        self._code = _loaded(text, names, symbols, level)
+        has_context = _CONTEXT in target.variables(text)
+        exported = [*names, _CONTEXT] if has_context else names
+        self._code = _loaded(text, exported, symbols, level)
         suffixes = [name[len(_PREFIX) :] for name in names]
         self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
         self._functions = {name: self._function(name) for name in self._names}
         if not _can_be_unloaded(text, self._names):
             _kept_alive.append(self._code)
+        if has_context:
+            # The code finds functions of imported modules by this slot.  The call also keeps the
+            # module until the process ends.
+            slot = ctypes.c_void_p(self._code[_CONTEXT])
+            get_global_func("pytvmffi.ModuleSetLibraryContext")(self, slot)
 
     def _function(self, name: str) -> Function:
         address = self._code[_PREFIX + name]

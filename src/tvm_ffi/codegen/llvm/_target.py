@@ -122,9 +122,10 @@ def exported_functions(text: str) -> list[str]:
 
 
 def variables(text: str) -> set[str]:
-    """Return the names of the global variables of a module."""
+    """Return the names of the global variables that a module defines."""
     with LOCK:
-        return {variable.name for variable in _parsed(text).global_variables}
+        variables = _parsed(text).global_variables
+        return {variable.name for variable in variables if not variable.is_declaration}
 
 
 def parameter_types(text: str, name: str) -> list[str]:

@@ -11,7 +11,7 @@ import keyword
 from collections.abc import Callable
 from pathlib import Path
 
-from ..._internal.terminal import ArgumentParser
+from ..._internal.terminal import ArgumentParser, run_command
 from .init_files import init_files, prefixes_below
 from .layout_proof import classify, write_coverage_report
 from .options import InitConfig, Options
@@ -21,6 +21,7 @@ from .registered import Registered, collect_type_keys, object_info_from_type_key
 from .source_file import FileInfo, find_files
 from .target import generator_names, get_generator
 from .terminal import TERM_RED, TERM_YELLOW, print_line
+from .text_file import real_path
 
 __all__ = ["main"]
 
@@ -125,6 +126,11 @@ def _parts(text: str) -> list[str]:
 
 def main() -> int:
     """Run ``tvm-ffi-stubgen`` with ``sys.argv`` and return its exit status."""
+    status: int = run_command("tvm-ffi-stubgen", _run)
+    return status
+
+
+def _run() -> int:
     parser = _parser()
     opt = _options(parser)
     if not opt.files and opt.coverage_out is None and opt.library is None:
@@ -145,7 +151,7 @@ def main() -> int:
     if opt.coverage_out is not None:
         report = functools.partial(_write_coverage, Path(opt.coverage_out))
         run.guarded(Path(opt.coverage_out), report)
-    run.process(files + _files(run, opt, {file.path.resolve() for file in files}))
+    run.process(files + _files(run, opt, {real_path(file.path) for file in files}))
     if opt.init is not None and not opt.dry_run:
         folder = Path(opt.files[0])
         prefixes = set(prefixes_below(run, opt.init.prefix))
@@ -188,7 +194,7 @@ def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:
     found = []
     paths = [Path(name) for name in opt.files if opt.init is None or Path(name).exists()]
     for path in find_files(paths, run.generator.source_exts):
-        if path.resolve() not in done:
+        if real_path(path) not in done:
             read = functools.partial(FileInfo.from_file, path, syntax=run.generator.syntax)
             info = run.guarded(path, read)
             found += [] if info is None else [info]

@@ -12,7 +12,7 @@ from typing import Callable
 from .blocks import CodeBlock, is_marker, is_skipped, split_blocks
 from .markers import MarkerSyntax, syntax_for
 from .terminal import print_changes, print_unchanged
-from .text_file import Line, TextFile
+from .text_file import Line, TextFile, real_path
 
 __all__ = ["FileInfo", "collect_files", "find_files", "path_walk"]
 
@@ -163,7 +163,7 @@ def find_files(paths: Iterable[Path], source_exts: Collection[str]) -> list[Path
         else:
             found.add(path)
     # A file that has two names (links, `..`) must not be written twice.
-    by_target = {path.resolve(): path for path in sorted(found, reverse=True)}
+    by_target = {real_path(path): path for path in sorted(found, reverse=True)}
     return sorted(Path(os.path.abspath(path)) for path in by_target.values())  # noqa: PTH100
 
 

@@ -15,12 +15,13 @@ import re
 import shutil
 import tempfile
 import tokenize
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._internal.regular_file import read_regular
 
-__all__ = ["Line", "TextFile"]
+__all__ = ["Line", "TextFile", "real_path"]
 
 _MAX_BYTES = 1 << 26
 # A line and its line end.  Unlike `str.splitlines`, compilers and editors split lines only here.
@@ -42,6 +43,7 @@ class TextFile:
     path: Path
     lines: tuple[Line, ...] = ()
     encoding: str = "utf-8"
+    _content: bytes | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
     def read(path: Path) -> TextFile:
@@ -62,7 +64,7 @@ class TextFile:
             lineno = content.count(b"\n", 0, error.start) + 1
             reason = f"byte {content[error.start]:#04x} is not {error.encoding} text"
             raise ValueError(f"{reason} (line {lineno})") from None
-        return TextFile(path, tuple(_split(text)), encoding)
+        return TextFile(path, tuple(_split(text)), encoding, content)
 
     @property
     def newline(self) -> str:
@@ -82,9 +84,16 @@ class TextFile:
         ------
         OSError, UnicodeEncodeError
             If the lines cannot be written; the file is then unchanged.
+        ValueError
+            If the encoding is not reversible, such as ``unicode_escape``; the file is unchanged.
         """
-        content = "".join(line.text + line.end for line in lines).encode(self.encoding)
-        target = self.path.resolve()
+        content = _encoded(lines, self.encoding)
+        if self._content is not None and _encoded(self.lines, self.encoding) != self._content:
+            raise ValueError(
+                f"the encoding {self.encoding!r} decodes the file to text that it encodes to other "
+                "bytes; declare another encoding, such as utf-8"
+            )
+        target = real_path(self.path)
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
         # A terminal or a pipe is written directly, because it cannot be replaced by a new file.
@@ -104,6 +113,15 @@ class TextFile:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
             raise
+
+
+def real_path(path: Path) -> Path:
+    """Return a path without links, like `Path.resolve`, also for a link to itself."""
+    return Path(os.path.realpath(path))
+
+
+def _encoded(lines: Iterable[Line], encoding: str) -> bytes:
+    return "".join(line.text + line.end for line in lines).encode(encoding)
 
 
 def _split(text: str) -> list[Line]:

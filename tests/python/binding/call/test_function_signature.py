@@ -382,3 +382,15 @@ def test_help_of_a_function_without_documentation_shows_its_signature():
     text = pydoc.render_doc(function, renderer=pydoc.plaintext)
     assert "ffi.json.Stringify(_0: Any, _1: int | None, /) -> str" in text
     assert "__from_extern_c__" not in text
+
+
+def test_functions_have_a_module(kernels):
+    """Regression: AttributeError, although `Function.__name__` and `__doc__` have values."""
+
+    def callback():
+        pass
+
+    assert kernels.count.__module__ == "tvm_ffi"
+    assert tvm_ffi.convert(callback).__module__ == __name__
+    assert tvm_ffi.Function.__module__ == "tvm_ffi.core"
+    assert functools.wraps(kernels.count)(lambda: None).__module__ == "tvm_ffi"

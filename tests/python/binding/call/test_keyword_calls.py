@@ -396,3 +396,49 @@ def test_names_may_be_of_a_subclass_of_str(kernels):
     calls.clear()
     assert shown(kernels.softmax(**values)) == [1, 2, 1.0]
     assert calls == []
+
+
+class _EqualToAll(str):
+    """A str that claims to be equal to every str with its hash."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+class _EqualToNone(str):
+    """A str that no dict finds."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return False
+
+    def __hash__(self):
+        return id(self)
+
+
+@pytest.mark.parametrize("name_class", [str, _EqualToAll, _EqualToNone])
+@pytest.mark.parametrize(
+    ("args", "names", "problem"),
+    [
+        ((1, 2), ["z"], "got an unexpected keyword argument 'z'"),
+        ((1, 2), ["y"], "got multiple values for argument 'y'"),
+        ((1,), ["temperature"], "missing 1 required positional argument: 'y'"),
+    ],
+)
+def test_binding_errors_compare_the_text_of_names(kernels, name_class, args, names, problem):
+    """Regression: the message was "softmax() None" if the class of a name overrides `__eq__`."""
+    with pytest.raises(TypeError) as caught:
+        kernels.softmax(*args, **{name_class(name): 3 for name in names})
+    assert str(caught.value) == f"softmax() {problem}"
+
+
+def test_a_name_that_is_given_twice_is_an_error(kernels):
+    """Regression: "softmax() None" for two names with one text and different hashes."""
+    values = {_EqualToNone("y"): 1, "y": 2, "x": 3}
+    with pytest.raises(TypeError, match=r"^softmax\(\) got multiple values for argument 'y'$"):
+        kernels.softmax(**values)

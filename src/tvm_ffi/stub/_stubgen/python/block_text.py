@@ -57,7 +57,7 @@ def generate_python_global_funcs(
         return
     prefix, module = tuple(code.param)
     init_func = _init_func(module or "tvm_ffi", imports)
-    imports.append(ImportItem("typing.TYPE_CHECKING"))
+    _add_once(imports, ImportItem("typing.TYPE_CHECKING"))
     short_names = frozenset(func.schema.name.rpartition(".")[2] for func in global_funcs)
     type_names = TypeNames(ty_map, imports, names, short_names)
     body = [f"{init_func}({quoted(prefix)}, __name__)", "if TYPE_CHECKING:"]
@@ -67,6 +67,11 @@ def generate_python_global_funcs(
         stubs.append(" " * opt.indent + "pass")
     lines = [line for stub in stubs for line in stub.split("\n")]
     code.fill(_unformatted(body + lines))
+
+
+def _add_once(imports: list[ImportItem], item: ImportItem) -> None:
+    if item not in imports:
+        imports.append(item)
 
 
 def _init_func(module: str, imports: list[ImportItem]) -> str:
@@ -118,10 +123,10 @@ def generate_python_object(
     ]
     body = render_object_fields(obj_info, type_names, 0)
     if stubs:
-        imports.append(ImportItem("typing.TYPE_CHECKING"))
+        _add_once(imports, ImportItem("typing.TYPE_CHECKING"))
         body += ["if TYPE_CHECKING:", *_compatible(stubs, obj_info)]
     if any(stub.strip() == "@overload" for stub in stubs):
-        imports.append(ImportItem("typing.overload", type_checking_only=True))
+        _add_once(imports, ImportItem("typing.overload", type_checking_only=True))
     if all(stub.lstrip().startswith("#") for stub in stubs) and stubs:
         body.append(" " * opt.indent + "pass")
     code.fill(_unformatted(body))

@@ -73,6 +73,7 @@ class TypeNames:
     ) -> None:
         self._ty_map, self._imports, self._classes = ty_map, imports, names.classes
         self._taken = {*members, *names.functions, *names.classes.values()}
+        self._bound: dict[str, str] = {}
 
     def __call__(self, origin: str) -> str:
         full_name = self._ty_map.get(origin, origin)
@@ -101,6 +102,12 @@ class TypeNames:
 
     def bind(self, full_name: str) -> str:
         """Import a class; return its name in the file, which is an alias if the name is taken."""
+        bound = self._bound.get(full_name)
+        if bound is None:
+            bound = self._bound[full_name] = self._import(full_name)
+        return bound
+
+    def _import(self, full_name: str) -> str:
         item = ImportItem(full_name, type_checking_only=True)
         imported = {
             other.bound_name for other in self._imports if other.full_name != item.full_name
