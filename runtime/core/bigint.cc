@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BigInt objects: little-endian two's-complement words after the object header.
 //
-// Equality and hashing rely on the canonical form: there is no redundant sign word, and a value
+// Equality and hashing rely on the canonical form: redundant sign words are removed, and a value
 // that fits int64 is a plain Int.
 #include <cstring>
 

@@ -246,7 +246,7 @@ void CheckRun::CheckDtype(const ArgumentCheck& check, DLDataType dtype) {
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
   if (index == set.size()) FailDtype(check.dtype_failure, dtype, nullptr);
   if (check.dtype_register == kNone) return;
-  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if there is no earlier
+  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 before the first
   // tensor.
   int64_t& known = registers_[check.dtype_register];
   int64_t got = static_cast<int64_t>(index) + 1;
@@ -286,10 +286,10 @@ void CheckRun::CheckAddress(const ArgumentCheck& check, const DLTensor& tensor) 
 // ---- Function objects ---------------------------------------------------------------------------
 
 // A function that raises an error unless the program accepts the arguments.  Then it calls another
-// function, or returns None if there is no other function.
+// function, if it has one, or returns None.
 class CheckFunctionObj : public FunctionObj {
  public:
-  // callee: NULL if there is no other function
+  // callee: may be NULL
   CheckFunctionObj(CheckProgram program, ObjectPtr<FunctionObj> callee)
       : program_(std::move(program)), callee_(std::move(callee)) {
     const std::vector<ArgumentCheck>& arguments = program_.arguments;

@@ -15,11 +15,11 @@ class Library {
  public:
   virtual ~Library() = default;
 
-  // Returns the address of a symbol, or nullptr if there is no such symbol.
+  // Returns the address of a symbol, or nullptr if the library lacks it.
   virtual void* Find(const std::string& symbol) const = 0;
   // Same as Find, but ignores symbols that are defined in the libraries this library links to.
   virtual void* FindOwn(const std::string& symbol) const { return Find(symbol); }
-  // Returns the address of the packed function `name`, or nullptr if there is no such function.
+  // Returns the address of the packed function `name`, or nullptr if the library lacks it.
   virtual void* FindFunction(const std::string& name) const {
     return Find(symbol::tvm_ffi_symbol_prefix + name);
   }
