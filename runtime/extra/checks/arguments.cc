@@ -7,6 +7,7 @@
 #include <tvm/ffi/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,11 @@
 
 namespace tvm::ffi::extra::checks {
 namespace {
+
+// Returns false for a finite number that the conversion to float would round to infinity.
+bool FitsFloat(double number) {
+  return std::isinf(number) || !std::isinf(static_cast<float>(number));
+}
 
 constexpr uint64_t kIntBit = uint64_t{1} << kTVMFFIInt, kBoolBit = uint64_t{1} << kTVMFFIBool;
 
@@ -136,12 +142,14 @@ TVM_FFI_INLINE void CheckRun::CheckNumber(const ArgumentCheck& check, const TVMF
     if (TVM_FFI_PREDICT_FALSE(number < check.least || number > check.most)) {
       FailNumber(check.range_failure, number);
     }
-    if (check.form == NumberForm::kDouble) {
+    if (check.form == NumberForm::kDouble || check.form == NumberForm::kSingle) {
       auto converted = static_cast<double>(number);
       std::memcpy(&number, &converted, sizeof(number));
     } else if (check.form == NumberForm::kTruth) {
       number = number != 0;
     }
+  } else if (check.form == NumberForm::kSingle && !FitsFloat(arg.v_float64)) {
+    Fail(check.range_failure, {});
   }
   if (check.value_register == kNone) return;
   registers_[check.value_register] = number;

@@ -211,12 +211,13 @@ void CheckReader::ReadArgument(size_t index, ArgumentCheck* check) {
 void CheckReader::ReadNumber(ArgumentCheck* check) {
   check->types = static_cast<uint64_t>(reader_.Word("types"));
   check->value_register = RegisterOrNone();
-  check->form = static_cast<NumberForm>(reader_.Index(3, "form of a number"));
+  check->form = static_cast<NumberForm>(reader_.Index(4, "form of a number"));
   check->least = reader_.Word("smallest number");
   size_t position = reader_.position();
   check->most = reader_.Word("largest number");
   check->range_failure = MessageOrNone();
-  bool has_range = check->least != INT64_MIN || check->most != INT64_MAX;
+  bool has_range =
+      check->least != INT64_MIN || check->most != INT64_MAX || check->form == NumberForm::kSingle;
   if (has_range && check->range_failure == kNone)
     reader_.Fail(position, "a range without a message");
   ReadName(check);
@@ -285,8 +286,9 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
 
 void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
   constexpr uint64_t kNoneBit = uint64_t{1} << kTVMFFINone;
-  bool has_range = check->kind == ArgumentKind::kNumber &&
-                   (check->least != INT64_MIN || check->most != INT64_MAX);
+  bool has_range =
+      check->kind == ArgumentKind::kNumber &&
+      (check->least != INT64_MIN || check->most != INT64_MAX || check->form == NumberForm::kSingle);
   bool stores = check->kind != ArgumentKind::kTensor && check->value_register != kNone;
   check->trivial_types = 0;
   if (check->kind == ArgumentKind::kAny) check->trivial_types = ~uint64_t{0};

@@ -27,7 +27,7 @@
 //                    bit i - 32 for 64 <= i < 96
 //     register       (kinds 1 to 3) optional register that receives the 64 bits of the value
 //     number         (kind 2) form of the value in the register: 0 integer, 1 truth value,
-//                    2 double; smallest and largest integer; optional message index for the range
+//                    2 double, 3 double that must fit float32; smallest and largest integer; optional message index for the range
 //     range          (kind 3) message index for negative integers
 //     name           (kinds 2 and 3) the extent name that an integer must equal, as in `extents`;
 //                    1 if also the default of a missing argument must equal it
@@ -112,7 +112,7 @@ constexpr uint32_t kNone = 0xffffffff;  // an optional index that is absent
 // ORDER check-argument-kinds.
 enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
 // ORDER check-number-forms.
-enum class NumberForm : uint8_t { kInteger, kTruth, kDouble };
+enum class NumberForm : uint8_t { kInteger, kTruth, kDouble, kSingle };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
 // The strides that pass all checks: any; those of compact tensors; or others, too.

@@ -248,6 +248,14 @@ fn check_value(
     if !(has_type || (parameter.is_optional && argument.is_none())) {
         return Err(wrong_type(signature, parameter, argument));
     }
+    if matches!(parameter.kind, Kind::Floating(32)) && index == abi::kTVMFFIFloat {
+        // SAFETY: the payload of a kTVMFFIFloat value is a double.
+        let number = unsafe { argument.raw().payload.v_float64 };
+        // The conversion would round the number to infinity.
+        if number.is_finite() && (number as f32).is_infinite() {
+            return Err(Mismatch::value("the number does not fit float32".to_string()));
+        }
+    }
     let Kind::Integer(bits, is_signed) = parameter.kind else { return Ok(()) };
     integer_in(argument).map_or(Ok(()), |got| check_range(bits, is_signed, got))
 }

@@ -36,6 +36,10 @@ def is_scalar_dtype(name: str) -> bool:
     return _SCALAR.fullmatch(name) is not None
 
 
+# The smallest magnitude that is rounded to infinity in the conversion from float64 to float32.
+FLOAT32_END = float.fromhex("0x1.ffffffp127")
+
+
 def integer_range(name: str) -> tuple[int, int] | None:
     """Return the smallest and the largest value of a C integer type; None for other types."""
     found = _SCALAR.fullmatch(name)

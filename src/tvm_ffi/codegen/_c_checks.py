@@ -209,8 +209,12 @@ class CheckPrinter:
         self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
-        """Print the range check for a C type whose values fit a signed 64-bit integer."""
+        """Print the range check of a float, or of an integer that fits 64 bits with a sign."""
         type_ = check.parameter.type
+        if isinstance(type_, ScalarType) and type_.dtype == "float32":
+            failure = fail(range_failure(self._signature, check.position))
+            self._lines.add(f"if (!wrapper_fits_float(&{value})) {failure}")
+            return
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
             return

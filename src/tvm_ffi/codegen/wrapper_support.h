@@ -391,6 +391,14 @@ WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > rig
 
 /* ---- Conversion of numbers and strings ------------------------------------------------------- */
 
+/* Return false for a finite number that the conversion to float would round to infinity. */
+WRAPPER_HOT bool wrapper_fits_float(const TVMFFIAny* value) {
+  const double end = 0x1.ffffffp127; /* halfway between FLT_MAX and the next power of 2 */
+  double number = value->v_float64;
+  if (value->type_index != kTVMFFIFloat || (number < end && number > -end)) return true;
+  return number - number != 0; /* infinite, or not a number */
+}
+
 /* Read an unsigned 64-bit integer; return false for any other value.  Integers of at least 2^63 are
  * passed as big integers. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {

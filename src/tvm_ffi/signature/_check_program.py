@@ -65,7 +65,7 @@ _ARITHMETIC = {
     "max": "maximum",
 }
 _ANY, _TYPES, _NUMBER, _UNSIGNED, _TENSOR = range(5)  # ORDER check-argument-kinds
-_INTEGER, _TRUTH, _DOUBLE = range(3)  # ORDER check-number-forms
+_INTEGER, _TRUTH, _DOUBLE, _SINGLE = range(4)  # ORDER check-number-forms
 _CONSTANT, _STORE, _EQUAL, _STORE_OR_EQUAL = range(4)  # ORDER check-extent-kinds
 _MAY_BE_MISSING, _MAY_BE_NONE = 1, 2
 _INT64 = (-(2**63), 2**63 - 1)
@@ -260,6 +260,8 @@ class CheckWriter:
             return words(register, self.out.failure(out_of_range)) + name
         form = {"int": _INTEGER, "bool": _TRUTH, "float": _DOUBLE}[accepted[0]]
         type_ = parameter.type
+        if isinstance(type_, ScalarType) and type_.dtype == "float32":
+            form = _SINGLE
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         limits = _INT64 if limits is None else limits
         return types + words(register, form, *limits, self.out.failure(out_of_range)) + name

@@ -120,7 +120,7 @@ class Check:
     Each kind of check has these failures; parentheses contain the placeholders of the template:
 
     - ``type``: ``type`` (got, the name of a type); ``big`` (got) for an int of more than 64 bits
-    - ``range``: ``range`` (got)
+    - ``range``: ``range`` (got) for an integer; ``range`` for a float that is infinite as float32
     - ``integer``: ``differs`` (expected, got)
     - ``ndim``: ``ndim`` (got)
     - ``dtype``: ``dtype`` (got); ``variable`` (expected, got) if an earlier tensor has bound the
@@ -310,9 +310,10 @@ class _CheckBuilder:
 
     def number(self) -> Iterator[Check]:
         type_ = self._parameter.type
-        if isinstance(type_, ScalarType) and integer_range(type_.dtype) is not None:
-            template = f"{{got}} does not fit {type_.dtype}"
-            yield self._check("range", range=self._failure("ValueError", template))
+        if isinstance(type_, ScalarType) and type_.dtype != "float64":
+            got = "the number" if type_.dtype == "float32" else "{got}"
+            failure = self._failure("ValueError", f"{got} does not fit {type_.dtype}")
+            yield self._check("range", range=failure)
         if self._parameter.kind != "variadic" and _is_integer(type_):
             name = self._parameter.name
             differs = self._failure("ValueError", f"must be {name} = {{expected}}, got {{got}}")

@@ -78,14 +78,14 @@ class _CallChecker:
         self._extents: dict[str, int] = {}
         self._dtypes: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
-        self._integers: dict[str, list[int]] = {}
+        self._numbers: dict[str, list[int | float]] = {}
 
     def run(self, check: Check) -> None:
         """Run one check."""
         if check.kind == "type":
             self._type(check)
         elif check.kind in ("range", "integer"):
-            for number in self._integers.get(check.parameter.name, ()):
+            for number in self._numbers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
         elif check.parameter.name in self._tensors:  # tensors that are None have no other checks
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
@@ -130,10 +130,11 @@ class _CallChecker:
             _raise(check.failures["big" if type_name == BIG_INT else "type"], got=type_name)
         if type_name == "Tensor" and isinstance(parameter.type, TensorType):
             self._tensors[parameter.name] = native
-        elif type_name in ("int", "bool"):
-            self._integers.setdefault(parameter.name, []).append(int(native))
+        elif type_name in ("int", "bool", "float"):
+            number = native if type_name == "float" else int(native)
+            self._numbers.setdefault(parameter.name, []).append(number)
 
-    def _range(self, check: Check, number: int) -> None:
+    def _range(self, check: Check, number: float) -> None:
         assert isinstance(check.parameter.type, ScalarType)
         if not values.fits(number, check.parameter.type.dtype):
             _raise(check.failures["range"], got=number)

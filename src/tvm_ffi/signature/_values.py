@@ -12,7 +12,7 @@ from .._binding.call import add_error_context
 from .._binding.call import check_memory as _check_memory
 from .._binding.object import ObjectRValueRef, type_key_to_index
 from .._binding.values import CAny, to_py_class_value
-from .._schema.dtypes import integer_range
+from .._schema.dtypes import FLOAT32_END, integer_range
 from .._schema.json_form import schema_to_json
 from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
@@ -78,8 +78,13 @@ def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
     return type_name, to_py_class_value(native)
 
 
-def fits(number: int, dtype: str) -> bool:
-    """Return True if a number is in the range of a C integer type."""
+def fits(number: float, dtype: str) -> bool:
+    """Return True if a number is in the range of a C integer type or of float32.
+
+    The infinities are in the range of float32.
+    """
+    if dtype == "float32":
+        return abs(number) < FLOAT32_END or not math.isfinite(number)
     limits = integer_range(dtype)
     return limits is not None and limits[0] <= number <= limits[1]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from pathlib import Path
 
@@ -59,6 +60,8 @@ WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIG
 IDLE = "void idle(void) {}\n"
 RAW_CALLS = Path(__file__).with_name("raw_calls.c")
 HUGE = 2**63
+FLOAT32_MAX = 2.0**128 - 2.0**104
+FLOAT32_END = 2.0**128 - 2.0**103
 
 
 @pytest.fixture(scope="module")
@@ -348,6 +351,13 @@ TABLE = [
     ("numbers", (0, 0, 0, -HUGE, 1, 1.5), "'d': -9223372036854775808 does not fit uint64"),
     ("numbers", (0, 0, 0, 0, True, 1.5), "'e': expected float32, got bool"),
     ("numbers", (0, 0, 0, 0, HUGE, HUGE), None),
+    ("numbers", (0, 0, 0, 0, -math.inf, 1e300), None),
+    ("numbers", (0, 0, 0, 0, math.nan, 1e300), None),
+    ("numbers", (0, 0, 0, 0, FLOAT32_MAX, 1), None),
+    ("numbers", (0, 0, 0, 0, -math.nextafter(FLOAT32_END, 0), 1), None),  # rounded to FLOAT32_MAX
+    ("numbers", (0, 0, 0, 0, FLOAT32_END, 1), "'e': the number does not fit float32"),
+    ("numbers", (0, 0, 0, 0, -1e300, 1), "'e': the number does not fit float32"),
+    ("numbers", (0, 0, 0, 0, 10**300, 1), "'e': the number does not fit float32"),
     ("numbers", (0, 0, 0, 0, 1, 10**400), "'f': int too large to convert to float"),
     ("more_numbers", (True, 1, 1, None), None),
     ("more_numbers", (1, False, False, 5, 4294967295), None),

@@ -7,14 +7,15 @@ whether it was given; the extents; the index of each dtype variable's dtype.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..._binding.values import Device
 from ..._dtype import dtype
-from ..._schema.dtypes import integer_range
+from ..._schema.dtypes import FLOAT32_END, integer_range
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ...signature._check_program import gap_of
+from ...signature._check_program import float_bits, gap_of
 from ...signature._checks import (
     Check,
     Failure,
@@ -205,6 +206,9 @@ class CheckPrinter:
     def _range_of(self, check: Check, value: Any) -> None:
         """Emit the range check for a C type whose values fit a signed 64-bit integer."""
         code, type_ = self._code, check.parameter.type
+        if isinstance(type_, ScalarType) and type_.dtype == "float32":
+            self._range_of_float(check, value)
+            return
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
             return
@@ -213,6 +217,21 @@ class CheckPrinter:
         is_large = code.icmp_signed(">", number, I64(limits[1]))
         with self._rare(code.or_(is_small, is_large)):
             fail(code, range_failure(self._signature, check.position), got=number)
+
+    def _range_of_float(self, check: Check, value: Any) -> None:
+        """Emit the range check of a double that is converted to a float; infinities are accepted.
+
+        The bits of doubles without a sign have the order of the doubles.
+        """
+        code = self._code
+        magnitude = code.and_(code.payload(value, I64), I64(2**63 - 1))
+        conditions = [
+            code.is_any(code.field(value, ANY, "type_index"), [index_of("float")]),
+            code.icmp_unsigned(">=", magnitude, I64(float_bits(FLOAT32_END))),
+            code.icmp_unsigned("<", magnitude, I64(float_bits(math.inf))),
+        ]
+        with self._rare(code.all_of(conditions)):
+            fail(code, range_failure(self._signature, check.position))
 
     def _read_unsigned(self, check: Check, value: Any) -> None:
         code, local = self._code, self.arguments[check.parameter.name]
