@@ -78,6 +78,12 @@ assert list(inspect.signature(module.add_one).parameters) == ["A", "B"]
 row = torch.zeros({SIZE})
 try:
     module.add_one(B=row, A=row)
+except ValueError as error:
+    assert "the array shares memory with argument 'A'" in str(error), error
+else:
+    raise AssertionError("the call accepted arguments that overlap")
+try:
+    module.add_one(B=row.clone(), A=row)
 except RuntimeError as error:
     assert "device_type mismatch" in str(error), error
 else:
