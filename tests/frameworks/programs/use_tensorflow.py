@@ -372,7 +372,7 @@ register_operators()
 try:
     print(tf.saved_model.load("model").double(tf.constant([1.0, 2.0])).numpy().tolist())
 except tf.errors.NotFoundError as error:
-    assert "test.tensorflow.double: KeyError: there is no global function" in str(error), error
+    assert "test.tensorflow.double: KeyError: the global function is not registered" in str(error), error
     print("NotFoundError")
 """
 
