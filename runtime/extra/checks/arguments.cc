@@ -167,11 +167,11 @@ void CheckRun::CheckUnsigned(const ArgumentCheck& check, const TVMFFIAny& arg) {
     static constexpr char kZeros[8] = {};
     if (words.size != 16 || std::memcmp(words.data + 8, kZeros, 8) != 0) FailType(check, arg);
     std::memcpy(&number, words.data, sizeof(number));
+    if (check.extent_failure != kNone) Fail(check.extent_failure, {});
   }
   if (check.value_register == kNone) return;
   registers_[check.value_register] = number;
-  // An extent is less than 2^63.
-  if (check.has_name && number >= 0) CheckExtent(check.name, number, 0);
+  if (check.has_name) CheckExtent(check.name, number, 0);
 }
 
 // Returns NULL if the tensor is omitted.
@@ -225,7 +225,7 @@ TVM_FFI_INLINE bool CheckRun::HasUsualDimensions(const ArgumentCheck& check,
   }
   if (TVM_FFI_PREDICT_FALSE(check.layout == Layout::kOther)) return false;
   uint64_t step = 1;  // unsigned, because extents from callers may overflow
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+  for (int32_t i = tensor.ndim; i-- > 0;) {
     if (static_cast<uint64_t>(strides[i]) != step && shape[i] != 1) return false;
     signs |= shape[i];
     step *= static_cast<uint64_t>(shape[i]);

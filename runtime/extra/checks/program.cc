@@ -202,6 +202,7 @@ void CheckReader::ReadArgument(size_t index, ArgumentCheck* check) {
     case ArgumentKind::kUnsigned:
       check->value_register = RegisterOrNone();
       check->range_failure = Message();
+      check->extent_failure = MessageOrNone();
       return ReadName(check);
     case ArgumentKind::kTensor:
       return ReadTensor(check);

@@ -27,8 +27,10 @@
 //                    bit i - 32 for 64 <= i < 96
 //     register       (kinds 1 to 3) optional register that receives the 64 bits of the value
 //     number         (kind 2) form of the value in the register: 0 integer, 1 truth value,
-//                    2 double, 3 double that must fit float32; smallest and largest integer; optional message index for the range
-//     range          (kind 3) message index for negative integers
+//                    2 double, 3 double that must fit float32; smallest and largest integer;
+//                    optional message index for the range
+//     range          (kind 3) message index for negative integers; optional message index for
+//                    integers from 2^63 on
 //     name           (kinds 2 and 3) the extent name that an integer must equal, as in `extents`;
 //                    1 if also the default of a missing argument must equal it
 //     dimensions     (kind 4) number, or -1 - the smallest number; optional message index.  A row
@@ -177,7 +179,7 @@ struct ArgumentCheck {
   uint32_t value_register;  // receives the value
   NumberForm form;
   int64_t least, most;
-  uint32_t range_failure;
+  uint32_t range_failure, extent_failure;
   bool has_name;       // the integer must equal `name`
   bool binds_default;  // also the default of a missing argument must equal `name`
   ExtentCheck name;

@@ -12,8 +12,10 @@
 
 namespace tvm::ffi::extra::checks {
 
+// Callers may pass any number of dimensions, also a negative one, which means none below.
 inline bool IsEmpty(const DLTensor& tensor) {
-  return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
+  return std::any_of(tensor.shape, tensor.shape + std::max(tensor.ndim, 0),
+                     [](int64_t extent) { return extent == 0; });
 }
 
 // Returns true if the dimensions from `free_dimensions` on are row-major without gaps; a negative
@@ -21,8 +23,9 @@ inline bool IsEmpty(const DLTensor& tensor) {
 inline bool IsCompact(const DLTensor& tensor, int32_t free_dimensions = 0) {
   uint64_t step = 1;  // unsigned, because extents from callers may overflow
   if (tensor.strides == nullptr) return true;
-  if (free_dimensions < 0) free_dimensions = std::max(tensor.ndim + free_dimensions, 0);
-  for (int32_t i = tensor.ndim - 1; i >= free_dimensions; --i) {
+  if (free_dimensions < 0)
+    free_dimensions = std::max(std::max(tensor.ndim, 0) + free_dimensions, 0);
+  for (int32_t i = tensor.ndim; i-- > free_dimensions;) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {
       return IsEmpty(tensor);
     }

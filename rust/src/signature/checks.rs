@@ -178,6 +178,11 @@ fn check_argument(
         };
     }
     check_value(signature, parameter, argument)?;
+    if parameter.extent_name.is_some() && unsigned_in(argument).is_some() {
+        let name = parameter.name;
+        let text = format!("the number does not fit int64, as the extent {name} must");
+        return Err(Mismatch::value(text));
+    }
     match (parameter.extent_name, integer_in(argument)) {
         (Some(name), Some(got)) => check_name(signature, name, got, None, names),
         _ => Ok(()),

@@ -14,7 +14,7 @@ from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ..signature._check_program import gap_of
+from ..signature._check_program import gap_of, other_type_indices
 from ..signature._checks import (
     Check,
     Failure,
@@ -26,7 +26,13 @@ from ..signature._checks import (
 from ..signature._expression import Extent, names_in
 from ..signature._types import Type
 from ..signature._values import alignment_of
-from ._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
+from ._bound_names import (
+    extent_failure,
+    extent_names,
+    is_unsigned,
+    may_be_unknown,
+    range_failure,
+)
 from ._c_errors import fail, fail_dtype, fail_type, fail_with
 from ._c_source import Lines, literal, local_name, number, value_type
 from ._wrapper import is_optional
@@ -111,6 +117,8 @@ class CheckPrinter:
         for check in checks(self._signature):
             if accepted_type_names(check.parameter.type) is not None:
                 getattr(self, f"_{check.kind}")(check)
+            elif check.kind == "type":
+                self._other_type(check)
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [
@@ -153,6 +161,16 @@ class CheckPrinter:
         else:
             with self._lines.block(f"if (num_args > {check.position})"):
                 self._read(check, name)
+
+    def _other_type(self, check: Check) -> None:
+        """Print the check of a type without C form, such as a dtype or a container."""
+        indices = other_type_indices(check.parameter.type)
+        if indices is None:
+            return
+        is_passed = "" if check.parameter.default is EMPTY else f"num_args > {check.position} && "
+        index = f"args[{check.position}].type_index"
+        tests = " && ".join(f"{index} != {number}" for number in sorted(indices))
+        self._lines.add(f"if ({is_passed}{tests}) {self._fail_type(check)}")
 
     def _declare_value(self, parameter: Parameter, name: str) -> None:
         type_ = value_type(parameter.type)
@@ -228,6 +246,9 @@ class CheckPrinter:
         failure = fail(range_failure(self._signature, check.position), got=f"{value}.v_int64")
         is_negative = f"{value}.type_index == kTVMFFIInt && {value}.v_int64 < 0"
         self._lines.add(f"if ({is_negative}) {failure}")
+        too_large = extent_failure(self._signature, check.position)
+        if too_large is not None:
+            self._lines.add(f"if ({name} > (uint64_t)INT64_MAX) {fail(too_large)}")
 
     def _fail_type(self, check: Check) -> str:
         return fail_type(check.failures["type"], check.failures["big"], f"args[{check.position}]")
@@ -238,8 +259,6 @@ class CheckPrinter:
     def _integer(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         condition = self.given(check.parameter.name) if is_optional(check.parameter) else ""
-        if is_unsigned(check):
-            condition += f"{' && ' if condition else ''}{name} <= (uint64_t)INT64_MAX"
         self._bind(check, str(check.extent), f"(int64_t){name}", condition)
 
     # ---- checks of tensors -----------------------------------------------------------------

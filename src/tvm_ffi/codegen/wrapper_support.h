@@ -286,7 +286,7 @@ WRAPPER_HOT int32_t wrapper_differing(const DLTensor* a, int32_t a_first, const 
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim, int32_t first) {
   uint64_t step = 1; /* unsigned, because the product of extents may overflow */
   if (tensor->strides == NULL) return true;
-  for (int32_t i = ndim - 1; i >= 0 && i >= first; --i) {
+  for (int32_t i = ndim; i-- > 0 && i >= first;) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
       return wrapper_is_empty(tensor);
     }
@@ -307,7 +307,7 @@ WRAPPER_HOT bool wrapper_repeats(const DLTensor* tensor, int32_t ndim) {
 /* Write the strides of a tensor to `out`; compute them if `tensor->strides` is NULL. */
 WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
   uint64_t step = 1;
-  for (int32_t i = ndim - 1; i >= 0; --i) {
+  for (int32_t i = ndim; i-- > 0;) {
     out[i] = tensor->strides == NULL ? (int64_t)step : tensor->strides[i];
     step *= tensor->shape[i] > 1 ? (uint64_t)tensor->shape[i] : 1;
   }

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
+from .._schema.schema import Schema
 from ._checks import (
     Check,
     Failure,
@@ -25,7 +26,7 @@ from ._checks import (
 from ._declaration import Declaration
 from ._expression import Expression, Extent, names_in
 from ._parameter import EMPTY, Parameter
-from ._types import ScalarType, TensorType, Type
+from ._types import ScalarType, TensorType, Type, ValueType
 
 __all__ = [
     "NONE",
@@ -78,6 +79,24 @@ _INDICES = {
     "ctypes.c_void_p": (4,),
     "str": (8, 11, 65),
     "bytes": (9, 12, 66),
+}
+_ARRAYS, _MAPS = (71, 75), (72, 76)
+# Type indices of other types, by the origin of their schema.  Elements are not checked.
+_OTHER_INDICES = {
+    "dtype": (5,),
+    "Device": (6,),
+    "Callable": (68,),
+    "ffi.Shape": (69,),
+    "Array": _ARRAYS,
+    "List": _ARRAYS,
+    "tuple": _ARRAYS,
+    "Map": _MAPS,
+    "Dict": _MAPS,
+    "Tensor": (7, 70),
+    **_INDICES,
+    "bool": (1, 2),
+    "int": (1, 2),
+    "float": (1, 2, 3),
 }
 
 
@@ -232,7 +251,7 @@ class CheckWriter:
         failures = by_kind["type"].failures
         head = [omission, self.out.failure(failures["type"]), self.out.failure(failures["big"])]
         if accepted is None:
-            return words(_ANY, *head)
+            return self._other_value(parameter.type, head)
         if isinstance(parameter.type, TensorType):
             extents = [c for c in own if c.kind == "extent"]
             return words(_TENSOR, *head) + self._tensor(parameter, by_kind, extents)
@@ -242,6 +261,13 @@ class CheckWriter:
         elif accepted[0] in ("int", "float", "bool"):
             kind = _NUMBER
         return words(kind, *head) + self._value(kind, parameter, by_kind, accepted)
+
+    def _other_value(self, type_: Type, head: list[int]) -> bytes:
+        """Return the row of a parameter with any other type, such as a dtype or a container."""
+        indices = other_type_indices(type_)
+        if indices is None:
+            return words(_ANY, *head)
+        return words(_TYPES, *head, signed(_bits_of(indices)), NONE)
 
     def _value(
         self,
@@ -257,7 +283,9 @@ class CheckWriter:
         if kind == _TYPES:
             return types + words(register)
         if kind == _UNSIGNED:
-            return words(register, self.out.failure(out_of_range)) + name
+            no_extent = by_kind["range"].failures.get("large")
+            failures = (self.out.failure(out_of_range), self.out.failure(no_extent))
+            return words(register, *failures) + name
         form = {"int": _INTEGER, "bool": _TRUTH, "float": _DOUBLE}[accepted[0]]
         type_ = parameter.type
         if isinstance(type_, ScalarType) and type_.dtype == "float32":
@@ -281,8 +309,7 @@ class CheckWriter:
         if check is None or parameter.name not in self._is_used:
             return words(0)
         is_optional = "None" in (accepted_type_names(parameter.type) or ())
-        is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
-        extent = self._extent(check, is_certain=not is_optional and not is_unsigned)
+        extent = self._extent(check, is_certain=not is_optional)
         has_default = parameter.default is not EMPTY and parameter.default is not None
         return words(1) + extent + words(int(has_default))
 
@@ -383,8 +410,28 @@ def gap_of(type_: Type) -> tuple[int, int]:
 
 def _type_bits(names: Iterable[str]) -> int:
     """Return a set of type indices in the form that the runtime's TypeBit describes."""
-    indices = (index for name in names for index in _INDICES[name])
+    return _bits_of({index for name in names for index in _INDICES[name]})
+
+
+def _bits_of(indices: Iterable[int]) -> int:
     return sum(1 << (index if index < 64 else index - 32) for index in indices)
+
+
+def other_type_indices(type_: Type) -> set[int] | None:
+    """Return the type indices of a type that `accepted_type_names` lacks; None if it has others."""
+    return _indices_of(type_.schema) if isinstance(type_, ValueType) else None
+
+
+def _indices_of(schema: Schema) -> set[int] | None:
+    """Return the type indices of the values of a type; None if the type may have others."""
+    if schema.origin not in ("Union", "Optional"):
+        found = _OTHER_INDICES.get(schema.origin)
+        return None if found is None else set(found)
+    members = [_indices_of(arg) for arg in schema.args or ()]
+    if not members or None in members:
+        return None
+    indices = {0} if schema.origin == "Optional" else set()
+    return indices.union(*(member for member in members if member is not None))
 
 
 def _device_words(name: str | None) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from .._schema.dtypes import integer_range
 from ._binding_errors import missing_arguments_message, too_many_arguments_message
 from ._declaration import Declaration
-from ._expression import Expression, Extent, extent_text
+from ._expression import Expression, Extent, extent_text, names_in
 from ._parameter import Parameter
 from ._printing import accepted_text
 from ._types import ANY_EXTENT, ScalarType, TensorType, Type, ValueType, is_ellipsis
@@ -120,7 +120,8 @@ class Check:
     Each kind of check has these failures; parentheses contain the placeholders of the template:
 
     - ``type``: ``type`` (got, the name of a type); ``big`` (got) for an int of more than 64 bits
-    - ``range``: ``range`` (got) for an integer; ``range`` for a float that is infinite as float32
+    - ``range``: ``range`` (got) for an integer; ``range`` for a float that is infinite as float32;
+      ``large`` for a uint64 with the name of an extent, which must be less than 2^63
     - ``integer``: ``differs`` (expected, got)
     - ``ndim``: ``ndim`` (got)
     - ``dtype``: ``dtype`` (got); ``variable`` (expected, got) if an earlier tensor has bound the
@@ -312,8 +313,12 @@ class _CheckBuilder:
         type_ = self._parameter.type
         if isinstance(type_, ScalarType) and type_.dtype != "float64":
             got = "the number" if type_.dtype == "float32" else "{got}"
-            failure = self._failure("ValueError", f"{got} does not fit {type_.dtype}")
-            yield self._check("range", range=failure)
+            failures = {"range": self._failure("ValueError", f"{got} does not fit {type_.dtype}")}
+            name = self._parameter.name
+            if type_.dtype == "uint64" and name in _extents_of_tensors(self._signature):
+                text = f"the number does not fit int64, as the extent {name} must"
+                failures["large"] = self._failure("ValueError", text)
+            yield self._check("range", **failures)
         if self._parameter.kind != "variadic" and _is_integer(type_):
             name = self._parameter.name
             differs = self._failure("ValueError", f"must be {name} = {{expected}}, got {{got}}")
@@ -399,6 +404,13 @@ class _CheckBuilder:
             null=self._failure("ValueError", "expected the address of the first element, got NULL"),
             alignment=self._failure("ValueError", _MISALIGNED),
         )
+
+
+def _extents_of_tensors(signature: Declaration) -> set[str]:
+    """Return the names in the shapes of the tensor parameters."""
+    types = [parameter.type for parameter in signature.parameters]
+    shapes = [type_.shape or () for type_ in types if isinstance(type_, TensorType)]
+    return {name for shape in shapes for extent in shape for name in names_in(extent)}
 
 
 def _ndim_text(shape: tuple[Extent, ...]) -> str:

@@ -125,6 +125,7 @@ class _CallChecker:
                 raise
             raise explained from error
         if type_name == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
+            self._numbers.setdefault(parameter.name, []).append(native)
             return
         if type_name not in accepted:
             _raise(check.failures["big" if type_name == BIG_INT else "type"], got=type_name)
@@ -138,6 +139,8 @@ class _CallChecker:
         assert isinstance(check.parameter.type, ScalarType)
         if not values.fits(number, check.parameter.type.dtype):
             _raise(check.failures["range"], got=number)
+        if number >= 2**63 and "large" in check.failures:
+            _raise(check.failures["large"])
 
     def _integer(self, check: Check, number: int) -> None:
         self._bind(check, str(check.extent), number)

@@ -339,7 +339,7 @@ TABLE = [
     ("late", (None, zeros(2), 2), None),
     ("late", (zeros(3), zeros(2), 2), "'y': shape[0] must be n = 3, got 2"),
     ("late", (None, zeros(2), 3), "'n': must be n = 2, got 3"),
-    ("late", (None, zeros(2), HUGE), None),
+    ("late", (None, zeros(2), HUGE), "'n': the number does not fit int64, as the extent n must"),
     ("late", (None, zeros(2), 2 * HUGE), "'n': expected uint64, got int of more than 64 bits"),
     ("late", (None, zeros(2), -HUGE - 1), "'n': expected uint64, got int of more than 64 bits"),
     ("numbers", (-128, 255, -HUGE, 2 * HUGE - 1, 1, 1.5), None),

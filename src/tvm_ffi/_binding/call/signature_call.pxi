@@ -35,8 +35,10 @@ from tvm_ffi._binding.object cimport (
 )
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
+from tvm_ffi._binding.values import PyNativeObject
+
 cdef enum:
-    TO_FLOAT, TO_TEXT, TO_CONTAINER  # values of `Conversion.kind`
+    TO_FLOAT, TO_TEXT, TO_CONTAINER, FROM_TEXT  # values of `Conversion.kind`
 
 cdef enum:
     MAX_COMPARED = 16  # maximum number of parameter names to compare before a dict lookup
@@ -60,7 +62,8 @@ cdef class ArgumentBinder:
     names, defaults, converters : tuple
         One element per parameter, in order, without the variadic parameter.  Names are interned.
         A default is `NO_DEFAULT` for a required parameter.  A converter is None (no conversion),
-        ``float``, ``str`` or a result of `container_converter`.
+        ``float``, ``str``, a result of `container_converter`, or the class of dtypes or devices,
+        which converts text.
     directions : bytes
         One index in `DIRECTIONS` per element of `names`.
     num_positional_only, num_positional : int
@@ -122,6 +125,9 @@ cdef class ArgumentBinder:
             conversion.kind, conversion.accepted_class = TO_FLOAT, &PyFloat_Type
         elif converter is str:
             conversion.kind, conversion.accepted_class = TO_TEXT, &PyUnicode_Type
+        elif isinstance(converter, type):
+            conversion.kind = FROM_TEXT
+            conversion.accepted_class = <PyTypeObject*>converter
         self.num_conversions += 1
         return 0
 
@@ -255,8 +261,15 @@ cdef PyObject* _convert_argument(
             return NULL  # no class derived from int; a bool, which only some parameters accept
         number = PyLong_AsDouble(value)
         return NULL if number == -1 and PyErr_Occurred() != NULL else PyFloat_FromDouble(number)
+    if conversion.kind == FROM_TEXT and Py_TYPE(value) != &PyUnicode_Type:
+        return NULL
+    if conversion.kind == FROM_TEXT:
+        return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.index),
+                                   value)
     if conversion.kind == TO_TEXT:
         return PyOS_FSPath(value) if PyObject_HasAttrString(value, b"__fspath__") else NULL
+    if isinstance(<object>value, PyNativeObject):  # such as `Shape`, which derives from tuple
+        return NULL
     if PyList_Check(value) or PyTuple_Check(value) or PyDict_Check(value):
         return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.index),
                                    value)

@@ -34,7 +34,7 @@ __all__ = [
     "new_binder",
 ]
 
-_CONTAINERS = ("Array", "List", "Map", "Dict")
+_CONTAINERS = ("Array", "List", "Map", "Dict", "tuple", "ffi.Shape")
 
 
 # ---- Lookup --------------------------------------------------------------------------------------
@@ -161,10 +161,8 @@ def check_function(signature: Signature) -> Function | None:
     if signature.unchecked:
         return None
     from tvm_ffi.signature._check_program import check_program
-    from tvm_ffi.signature._checks import accepted_type_names
 
-    has_checks = any(accepted_type_names(parameter.type) for parameter in signature.parameters)
-    program = check_program(signature) if has_checks else None
+    program = check_program(signature) if signature.parameters else None
     if program is None:
         return None
     create: Any = find_global_func("pytvmffi.CheckFunction")
@@ -192,17 +190,21 @@ def _packable_default(parameter: Parameter) -> Any:
 
 
 def _converter_of(type_: _types.Type) -> Callable[[Any], Any] | None:
-    """Return ``float``, ``str`` or the converter of a declared container; None for other types."""
+    """Return the converter of an argument, see `ArgumentBinder`; None for other types."""
     origin = _plain_origin(type_)
     if origin == "float":
         return float
     if origin == "str":
         return str
+    if origin in ("dtype", "Device"):
+        from tvm_ffi._binding.values import DataType, device_class
+
+        return DataType if origin == "dtype" else device_class()
     if origin not in _CONTAINERS:
         return None
     schema = type_.schema  # type: ignore[union-attr]  # only values have an origin
     inner = schema.args[0] if schema.origin == "Optional" and schema.args else schema
-    if all(arg.origin == "Any" for arg in inner.args or ()):
+    if origin != "ffi.Shape" and all(arg.origin == "Any" for arg in inner.args or ()):
         return None
     return container_converter(inner)
 

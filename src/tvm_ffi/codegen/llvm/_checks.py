@@ -27,7 +27,13 @@ from ...signature._checks import (
 from ...signature._expression import Extent, names_in
 from ...signature._types import Type
 from ...signature._values import alignment_of
-from .._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
+from .._bound_names import (
+    extent_failure,
+    extent_names,
+    is_unsigned,
+    may_be_unknown,
+    range_failure,
+)
 from .._c_source import value_type
 from .._wrapper import is_optional
 from . import _support as support
@@ -241,6 +247,10 @@ class CheckPrinter:
         is_int = code.is_any(code.field(value, ANY, "type_index"), [index_of("int")])
         with self._rare(code.and_(is_int, code.icmp_signed("<", number, I64(0)))):
             fail(code, range_failure(self._signature, check.position), got=number)
+        too_large = extent_failure(self._signature, check.position)
+        if too_large is not None:
+            with self._rare(code.icmp_signed("<", local.value, I64(0))):
+                fail(code, too_large)
 
     def _fail_type(self, check: Check, value: Any) -> None:
         fail_type(self._code, check.failures["type"], check.failures["big"], value)
@@ -252,8 +262,6 @@ class CheckPrinter:
         code, name = self._code, check.parameter.name
         number = self._extended(check.parameter)
         conditions = [self.given[name].value] if name in self.given else []
-        if is_unsigned(check):
-            conditions.append(code.icmp_signed(">=", number, I64(0)))
         self._bind(check, str(check.extent), number, code.all_of(conditions))
 
     def _extended(self, parameter: Parameter) -> Any:

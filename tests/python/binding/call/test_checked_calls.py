@@ -107,6 +107,29 @@ def test_float_parameters_get_floats(module, two):
     assert module.add(np.bool_(True), b=two) == 3.0
 
 
+@pytest.mark.parametrize(
+    ("type_", "right", "wrong"),
+    [
+        ("dtype", ["float32", tvm_ffi.dtype("int8"), np.dtype("int8")], [1, None, 2.5, [1]]),
+        ("Device", ["cpu", tvm_ffi.device("cuda:1")], [1, None]),
+        ("Shape", [(7, 8), [1], tvm_ffi.Shape((7, 8))], [5, None, 1.5]),
+        ("Callable", [len, tvm_ffi.convert_func(len)], [1, None]),
+        ("Array[int]", [[1], (1,), tvm_ffi.Array([1])], [1, None]),
+        ("Map[str, int]", [{}, tvm_ffi.Map({})], [1, None]),
+        ("int | str", [1, "x"], [1.5, None, [1]]),
+        ("dtype | None", ["int8", None], [1]),
+    ],
+)
+def test_other_types_are_converted_and_checked(module, type_, right, wrong):
+    """Regression: kernels got values of any type for these parameters."""
+    module.describe({"count": f"count(x: {type_}) -> int"})
+    for value in right:
+        assert module.count(value) == 1
+    for value in wrong:
+        with pytest.raises(TypeError, match=r"count\(\) argument 'x': expected .*, got "):
+            module.count(value)
+
+
 def test_many_arguments_are_checked(module):
     names = [f"a{i}" for i in range(40)]
     module.describe({"count": f"count({', '.join(f'{name}: int' for name in names)})"})
