@@ -68,14 +68,15 @@ def c_class(
     Returns
     -------
     callable
-        Decorator that registers the class and returns it.
+        Decorator that registers the class and returns it.  For a class that does not derive from
+        `Object`, the decorator registers and returns a copy of the class that does.
 
     Raises
     ------
     ValueError
         If `type_key` is not registered.
     TypeError
-        If the class does not derive from `Object`, or `type_key` is not a str.
+        If the class cannot derive from `Object`, or `type_key` is not a str.
 
     Warns
     -----
@@ -98,7 +99,7 @@ def c_class(
         raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
 
     def decorate(cls: _T) -> _T:
-        register_object(type_key, init=init)(cls)
+        cls = register_object(type_key, init=init)(cls)
         info: TypeInfo | None = vars(cls).get("__tvm_ffi_type_info__")
         if info is None:  # `register_object` skips types that are not registered
             return cls
