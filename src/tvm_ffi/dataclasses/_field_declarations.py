@@ -15,8 +15,14 @@ from .._types.schema import TypeSchema
 from .._types.type_info import MISSING
 from ._annotations import Names, evaluate, own_annotations
 from ._type_variables import arguments_of_bases, substitute, without_type_variables
-from .common import field_of_reflected
-from .field import KW_ONLY, Field, field, field_of_init_property, init_property
+from .field import (
+    KW_ONLY,
+    Field,
+    field,
+    field_of_init_property,
+    field_of_reflected,
+    init_property,
+)
 
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 _KEYWORDS_FOLLOW = re.compile(r"(\w+\.)*KW_ONLY")

@@ -4,28 +4,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 from .._types.type_info import TypeInfo, freeze_fields, refuse_construction
 from ..registry import register_object
 from ._annotations import own_annotations
+from ._dataclass_transform import dataclass_transform
 from ._special_methods import add_special_methods
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
-        return lambda function: function
-
+from .field import Field, field, field_of_reflected
 
 __all__ = ["c_class"]
 
 _T = TypeVar("_T", bound=type)
 
 
-@dataclass_transform(eq_default=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field, Field))
 def c_class(
     type_key: str,
     *,
@@ -108,6 +101,8 @@ def c_class(
             setattr(cls, "__init__", refuse_construction)  # noqa: B010  (mypy: "unsound")
         if frozen:
             freeze_fields(info)
+        for entry in info.fields:
+            field_of_reflected(entry, cls)
         add_special_methods(
             info, repr=repr, eq=eq, order=order, unsafe_hash=unsafe_hash, match_args=match_args
         )
