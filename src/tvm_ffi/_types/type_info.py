@@ -25,6 +25,7 @@ from .._binding.object import (
 from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
 from .._schema.json_form import declared_type
+from .builtin_classes import CLASS_OF_KEY
 from .enum_payloads import constructor_for_payloads, setter_for_payloads
 from .schema import TypeSchema
 
@@ -228,8 +229,16 @@ def type_info_of(index: int) -> TypeInfo:
         return _info_by_index[index]
     facts = _read_registration(index)
     ancestors = facts["type_ancestors"]
-    parent = type_info_of(ancestors[-1]) if ancestors else None
+    parent = _info_with_class(ancestors[-1]) if ancestors else None
     return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
+
+
+def _info_with_class(index: int) -> TypeInfo:
+    """Return `type_info_of`, with the class of a built-in type that was not used before."""
+    info = type_info_of(index)
+    if info.type_cls is None and info.type_key in CLASS_OF_KEY:
+        return CLASS_OF_KEY[info.type_key].__tvm_ffi_type_info__  # type: ignore[no-any-return]
+    return info
 
 
 def _read_registration(index: int) -> dict[str, Any]:
@@ -523,7 +532,8 @@ def _constructor_signature(fields: list[TypeField]) -> Signature:
     entries = _parameters(fields)
     if not all(_is_parameter_name(entry.name) for entry in entries):
         return _ANY_ARGUMENTS  # a field name cannot be a parameter name
-    parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    receiver = "__self" if any(entry.name == "self" for entry in entries) else "self"
+    parameters = [Parameter(receiver, Parameter.POSITIONAL_OR_KEYWORD)]
     for entry in entries:
         kind = Parameter.KEYWORD_ONLY if entry.c_kw_only else Parameter.POSITIONAL_OR_KEYWORD
         default = entry.c_default if entry.c_has_default else Parameter.empty

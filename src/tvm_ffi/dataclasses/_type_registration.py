@@ -135,10 +135,13 @@ def _metadata(schema: dict[str, Any]) -> str:
 
 
 def _run_hooks(cls: type, info: TypeInfo, fields: list[Field]) -> None:
-    for member in list(vars(cls).values()):
-        hook = member.__func__ if isinstance(member, staticmethod) else member
-        if getattr(hook, "__ffi_on_fields_resolved__", False) is True:
-            hook(info, fields)
+    """Call the hooks for resolved fields that the class defines or inherits."""
+    members = {name: each for owner in reversed(cls.__mro__) for name, each in vars(owner).items()}
+    for name, member in members.items():
+        # The mark is set on the function, or on the staticmethod or classmethod around it.
+        marked = (member, getattr(member, "__func__", None))
+        if any(getattr(each, "__ffi_on_fields_resolved__", False) is True for each in marked):
+            getattr(cls, name)(info, fields)
 
 
 def _check(cls: type, info: TypeInfo, fields: list[Field], options: Options) -> None:
