@@ -412,7 +412,9 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     if construct is not None:
         keywords = _keyword_convention(info, construct)
         if keywords == "marker":
-            construct = constructor_for_payloads(construct, _parameters(info.all_fields()), KWARGS)
+            construct = constructor_for_payloads(
+                construct, constructor_parameters(info.all_fields()), KWARGS
+            )
         constructor = Constructor(construct, cls, info, KWARGS, MISSING, keywords=keywords)
         cls.__ffi_init__ = _as_init_method(constructor, info)
     if init and "__init__" not in vars(cls):
@@ -491,7 +493,7 @@ def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     declared = _declared_constructors(info)
     constructor.__doc__ = declared[0].doc if declared else None
     if not declared:
-        constructor.__signature__ = _constructor_signature(info.all_fields())
+        constructor.__signature__ = constructor_signature(info.all_fields())
     elif not declared[0].has_signature:  # otherwise `Constructor` derives it when it is read
         constructor.__signature__ = _positional_signature(declared, info)
     return constructor
@@ -527,9 +529,9 @@ _ANY_ARGUMENTS = Signature(
 )
 
 
-def _constructor_signature(fields: list[TypeField]) -> Signature:
+def constructor_signature(fields: list[Any]) -> Signature:
     """Return the signature of a constructor that has a parameter for each field of a type."""
-    entries = _parameters(fields)
+    entries = constructor_parameters(fields)
     if not all(_is_parameter_name(entry.name) for entry in entries):
         return _ANY_ARGUMENTS  # a field name cannot be a parameter name
     receiver = "__self" if any(entry.name == "self" for entry in entries) else "self"
@@ -541,8 +543,8 @@ def _constructor_signature(fields: list[TypeField]) -> Signature:
     return Signature(parameters)
 
 
-def _parameters(fields: list[TypeField]) -> list[TypeField]:
-    """Return the fields that are parameters of a constructor, in order.
+def constructor_parameters(fields: list[Any]) -> list[Any]:
+    """Return the fields, and parameters without fields, of a constructor in order.
 
     Keyword-only parameters come last, and of each kind, parameters without defaults come first.
     """
