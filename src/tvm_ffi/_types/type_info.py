@@ -320,7 +320,7 @@ def as_object_class(cls: Any) -> Any:
     }
     bases = tuple(base for base in cls.__bases__ if base is not object)
     try:
-        made = type(Object)(
+        made: Any = type(Object)(  # type: ignore[misc]  # mypy takes it for `type`
             cls.__name__, (*bases, Object), {**body, "__qualname__": cls.__qualname__}
         )
     except TypeError as error:

@@ -152,10 +152,11 @@ def _check(cls: type, info: TypeInfo, declared: Declarations, options: Options) 
         if spec.extra_kwargs:
             names = ", ".join(sorted(spec.extra_kwargs))
             raise TypeError(f"{cls.__name__}.{spec.name}: unrecognized field options: {names}")
-    for spec in (*declared.fields, *declared.init_vars):
-        if spec.name in inherited and options.init and "__init__" not in vars(cls):
+    own = [str(spec.name) for spec in declared.fields]
+    for name in (*own, *(entry.name for entry in declared.init_vars)):
+        if name in inherited and options.init and "__init__" not in vars(cls):
             raise TypeError(
-                f"{cls.__name__}.{spec.name}: base type `{inherited[spec.name]}` already has "
+                f"{cls.__name__}.{name}: base type `{inherited[name]}` already has "
                 "a field with this name"
             )
 
@@ -262,7 +263,7 @@ def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
 
 def _add_init_vars(cls: Any, declared: Declarations) -> None:
     """Set ``__ffi_init_vars__``, and the class attributes that are the default values."""
-    names = {entry.name for entry in (*declared.fields, *declared.init_vars)}
+    names = {spec.name for spec in declared.fields} | {each.name for each in declared.init_vars}
     inherited = (entry for entry in init_parameters_of(cls) if entry.name not in names)
     cls.__ffi_init_vars__ = (*inherited, *declared.init_vars)
     for entry in declared.init_vars:

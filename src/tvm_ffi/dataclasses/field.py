@@ -318,9 +318,8 @@ def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
 
 def _annotated_type(owner: type, name: str) -> Any:
     from ._annotations import Names, evaluate, own_annotations
-    from ._forward_references import find_class
 
     try:
-        return evaluate(own_annotations(owner).get(name), Names(owner, find_class))
+        return evaluate(own_annotations(owner).get(name), Names(owner, lambda module, name: None))
     except Exception:  # the annotation need not be valid at run time: stubs may only name a type
         return None

@@ -190,7 +190,8 @@ class _Header:
 
     def _field_type(self, info: TypeInfo, entry: TypeField) -> str:
         schema = entry.ty
-        if schema is not None and schema.origin == "Optional":
+        found: str | None
+        if schema is not None and schema.origin == "Optional" and schema.args:
             found = self._optional(info, entry, schema.args[0])
         elif entry.field_static_type_index == _TENSOR_POINTER:
             found = "DLTensor*"
