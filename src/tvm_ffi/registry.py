@@ -280,14 +280,20 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
         Key of the type, such as ``"my_library.Pair"``.  By default the name of the class.
     init : bool
         Whether to add an ``__init__`` that calls the native constructor of the type.  An
-        ``__init__`` in the class body takes precedence.
+    ``__init__`` in the class body takes precedence.
+
+    Returns
+    -------
+    type or callable
+        The class, or a decorator that returns it.  For a class that does not derive from `Object`,
+        the decorator registers and returns a copy of the class that does.
 
     Raises
     ------
     ValueError
         If no native type has this key.
     TypeError
-        If the class does not derive from `Object`, or `type_key` is not a str.
+        If the class cannot derive from `Object`, or `type_key` is not a str.
 
     Examples
     --------
@@ -309,9 +315,10 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
                 f"register_object: no native type has the type key {key!r}; load the library that "
                 "registers the type"
             )
-        from ._types.type_info import add_constructor, register_object_by_index
+        from ._types.type_info import add_constructor, as_object_class, register_object_by_index
 
         refuse_variants(cls, "register_object")
+        cls = as_object_class(cls)
         add_constructor(register_object_by_index(index, cls), init)
         return cls
 

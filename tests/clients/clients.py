@@ -72,6 +72,12 @@ CLIENTS = [
         program=PROGRAMS.parents[1] / "compat" / "clients" / "use_xgrammar.py",
     ),
     Software(
+        "tvm_ffi.testing",
+        needs=("numpy", "typing_extensions", "pytest"),
+        beside="apache-tvm-ffi==0.1.15.post2",
+        program=PROGRAMS / "use_incumbent_testing.py",
+    ),
+    Software(
         "ORC-JIT",
         packages=("apache-tvm-ffi-orcjit==0.1.3",),
         needs=("typing_extensions",),

@@ -3,6 +3,7 @@
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 
 #include <algorithm>
@@ -195,6 +196,36 @@ TEST_CASE("the object of a tensor is accessible") {
   DLTensor* raw = view.GetDLTensorPtr();
   CHECK_EQ(raw->shape[1], 3);
   static_assert(std::is_same_v<Shape::index_type, int64_t>);
+}
+
+TEST_CASE("the environment's allocator allocates tensors with strides") {
+  static int64_t requested = -1;
+  auto allocate = [](DLTensor* prototype, TVMFFIObjectHandle* out) {
+    requested = prototype->ndim == 1 ? prototype->shape[0] : -1;
+    return TVMFFIEnvTensorAlloc(prototype, out);
+  };
+  Tensor tensor = Tensor::FromEnvAllocStrided(allocate, {2, 3}, {1, 4}, kFloat32, kCPU);
+  CHECK_EQ(requested, 10);
+  CHECK_EQ(tensor.size(0), 2);
+  CHECK_EQ(tensor.size(1), 3);
+  CHECK_EQ(tensor.stride(0), 1);
+  CHECK_EQ(tensor.stride(1), 4);
+  Tensor repeated = Tensor::FromEnvAllocStrided(allocate, {1 << 20, 2}, {0, 1}, kFloat32, kCPU);
+  CHECK_EQ(requested, 2);
+  CHECK_EQ(Tensor::FromEnvAllocStrided(allocate, {0, 5}, {5, 1}, kFloat32, kCPU).numel(), 0);
+  CHECK_EQ(requested, 0);
+  CHECK_EQ(Tensor::FromEnvAllocStrided(allocate, {}, {}, kFloat32, kCPU).ndim(), 0);
+  auto thrown = [&](ShapeView shape, ShapeView strides) {
+    requested = -2;
+    std::string text =
+        Thrown([&] { Tensor::FromEnvAllocStrided(allocate, shape, strides, kFloat32, kCPU); });
+    CHECK_EQ(requested, -2);
+    return text;
+  };
+  CHECK_EQ(thrown({2, 3}, {1}), "ValueError: shape and strides must have the same size.");
+  CHECK_EQ(thrown({2}, {-1}), "ValueError: FromEnvAllocStrided: expected strides >= 0");
+  CHECK(thrown({-2}, {1}).find("ValueError: ") == 0);
+  CHECK(thrown({2, 3}, {INT64_MAX, 1}).find("ValueError: ") == 0);
 }
 
 TEST_CASE("strides for another shape are rejected") {

@@ -41,6 +41,8 @@ class Software:
     """Packages installed without dependencies, such as the incumbent or another torch."""
     needs: tuple[str, ...] = ()
     """Packages that are installed with their dependencies."""
+    beside: str | None = None
+    """A package that is unpacked in the environment's folder ``beside``, which is on no path."""
     built: str | None = None
     """A package that is built from source against the installed runtime, after all others."""
     commands: tuple[str, ...] = ()
@@ -85,6 +87,9 @@ def interpreter(software: Software, runtime: str = "ours") -> Path:
         run_program([python, *PIP, software.incumbent], variables)
     if software.packages:
         run_program([python, *PIP, "--no-deps", *software.packages], variables)
+    if software.beside:
+        target = ("--no-deps", "--upgrade", "--target", folder / "beside")
+        run_program([python, *PIP, *target, software.beside], variables)
     if software.built:
         copied = folder / "source"  # builds leave files with paths of the environment
         shutil.rmtree(copied, ignore_errors=True)

@@ -10,6 +10,7 @@ cdef extern from "dlpack/dlpack.h" nogil:
         DLPACK_MAJOR_VERSION
         DLPACK_MINOR_VERSION
     uint64_t DLPACK_FLAG_BITMASK_READ_ONLY
+    uint64_t DLPACK_FLAG_BITMASK_IS_COPIED
 
     ctypedef enum DLDeviceType:
         kDLCPU

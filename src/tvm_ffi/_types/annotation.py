@@ -23,6 +23,8 @@ SchemaT = TypeVar("SchemaT", bound=Schema)
 # Type keys of the built-in native types that classes of this package represent.
 KEY_OF_CLASS: dict[Any, str] = {
     Bytes: "ffi.Bytes",
+    DataType: "DataType",
+    Device: "Device",
     Error: "ffi.Error",
     Function: "ffi.Function",
     Object: "ffi.Object",
@@ -40,8 +42,6 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     str: "str",
     bytes: "bytes",
     dtype: "dtype",
-    DataType: "dtype",
-    Device: "Device",
     list: "List",
     dict: "Dict",
     collections.abc.Callable: "Callable",

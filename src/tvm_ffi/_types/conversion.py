@@ -250,9 +250,9 @@ def _members_getter() -> Callable[[Any], Any]:
     return getter
 
 
-def takes_payloads(schema: Schema) -> bool:
+def takes_payloads(origin: str) -> bool:
     """Return True if the type is an enumeration whose members have int or str payloads."""
-    return _payload_type(index_of_origin(schema.origin)) is not None
+    return _payload_type(index_of_origin(origin)) is not None
 
 
 _RULES: dict[str, Callable[[Schema, Any], Any]] = {

@@ -179,7 +179,7 @@ def _to_int(schema: Schema, value: Any) -> int:
     number = value
     if type(value) is not int:
         if isinstance(value, numbers.Integral) or _is_bool(value):
-            number = int(value)
+            number = _called(int, value)
         elif hasattr(type(value), "__tvm_ffi_int__"):
             number = _of_type(schema, value, "int", "ffi.BigInt")
         else:
@@ -192,17 +192,23 @@ def _to_int(schema: Schema, value: Any) -> int:
 
 def _to_float(schema: Schema, value: Any) -> float:
     if isinstance(value, numbers.Real) or _is_bool(value):
-        number, error = try_call(float, value)
-        if error is not None:
-            raise_mismatch(schema, value, f": {error}", error)
-        return number  # type: ignore[no-any-return]
+        return _called(float, value)  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "float", "__tvm_ffi_float__")  # type: ignore[no-any-return]
 
 
 def _to_bool(schema: Schema, value: Any) -> bool:
     if not (isinstance(value, numbers.Integral) or _is_bool(value)):
         raise_mismatch(schema, value)
-    return bool(value)
+    return _called(bool, value)  # type: ignore[no-any-return]
+
+
+def _called(cls: Callable[[Any], Any], value: Any) -> Any:
+    """Return ``cls(value)``; raise `MismatchError` if the value's method raises an exception."""
+    result, error = try_call(cls, value)
+    if error is not None:
+        name = cls.__name__
+        raise MismatchError(f"{name}() failed for {type_name_of(value)}: {error}") from error
+    return result
 
 
 def _to_str(schema: Schema, value: Any) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from keyword import iskeyword
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Callable, get_type_hints
 
 from .._binding.call import Function, find_global_func, set_member_origin
@@ -24,6 +25,8 @@ from .._binding.object import (
 from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
 from .._schema.json_form import declared_type
+from .builtin_classes import CLASS_OF_KEY
+from .enum_payloads import constructor_for_payloads, setter_for_payloads
 from .schema import TypeSchema
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
@@ -85,7 +88,8 @@ class TypeField:
 
     def as_property(self, cls: type) -> FFIProperty:
         """Return a property of `cls` that reads and writes the field."""
-        property_ = FFIProperty(self.getter, self.setter, self.frozen, None, self.doc)
+        setter = setter_for_payloads(self)
+        property_ = FFIProperty(self.getter, setter, self.frozen, None, self.doc)
         property_.__set_name__(cls, self.name)
         return property_
 
@@ -97,12 +101,21 @@ class TypeField:
         TypeError
             If the enumeration has no member with this payload.
         """
+        if self.ty is None or not self.takes_payloads:
+            return value
         from .._binding.values import to_py_class_value
+
+        return to_py_class_value(self.ty.convert(value))
+
+    @property
+    def takes_payloads(self) -> bool:
+        """True if the field is an enumeration whose members have int or str payloads."""
+        origin = "" if self.ty is None else self.ty.origin
+        if "." not in origin or origin.startswith("ffi."):  # avoid the import of `conversion`
+            return False
         from .conversion import takes_payloads
 
-        if self.ty is None or not takes_payloads(self.ty):
-            return value
-        return to_py_class_value(self.ty.convert(value))
+        return takes_payloads(origin)
 
 
 @dataclass(eq=False)
@@ -216,8 +229,16 @@ def type_info_of(index: int) -> TypeInfo:
         return _info_by_index[index]
     facts = _read_registration(index)
     ancestors = facts["type_ancestors"]
-    parent = type_info_of(ancestors[-1]) if ancestors else None
+    parent = _info_with_class(ancestors[-1]) if ancestors else None
     return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
+
+
+def _info_with_class(index: int) -> TypeInfo:
+    """Return `type_info_of`, with the class of a built-in type that was not used before."""
+    info = type_info_of(index)
+    if info.type_cls is None and info.type_key in CLASS_OF_KEY:
+        return CLASS_OF_KEY[info.type_key].__tvm_ffi_type_info__  # type: ignore[no-any-return]
+    return info
 
 
 def _read_registration(index: int) -> dict[str, Any]:
@@ -282,6 +303,44 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     if issubclass(type_cls, CObject):  # a PyNativeObject has no fields
         _add_members(type_cls, info)
     return info
+
+
+def as_object_class(cls: Any) -> Any:
+    """Return a class with the body of `cls` that derives from `Object`; `cls` itself if it does.
+
+    Raise TypeError if no class can derive from `Object` and from the bases of `cls`.
+    """
+    is_written_in_python = isinstance(cls, type) and cls.__flags__ & _IS_HEAP_TYPE
+    if not is_written_in_python or issubclass(cls, (CObject, PyNativeObject)):
+        return cls
+    body = {
+        name: value
+        for name, value in vars(cls).items()
+        if not isinstance(value, (GetSetDescriptorType, MemberDescriptorType))
+    }
+    bases = tuple(base for base in cls.__bases__ if base is not object)
+    try:
+        made: Any = type(Object)(  # type: ignore[misc]  # mypy takes it for `type`
+            cls.__name__, (*bases, Object), {**body, "__qualname__": cls.__qualname__}
+        )
+    except TypeError as error:
+        raise TypeError(f"{cls!r} must be a class that derives from Object: {error}") from None
+    for value in body.values():
+        _replace_class_cell(value, cls, made)
+    return made
+
+
+_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def _replace_class_cell(member: Any, old: type, new: type) -> None:
+    """Let ``super()`` in a method of a copied class body refer to the new class."""
+    functions = (getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel"))
+    for function in (member, *functions):
+        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+        for name, cell in zip(names, getattr(function, "__closure__", None) or ()):
+            if name == "__class__" and cell.cell_contents is old:
+                cell.cell_contents = new
 
 
 def _register_class(info: TypeInfo, cls: type) -> TypeInfo:
@@ -352,6 +411,10 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     construct = _find_constructor(info)
     if construct is not None:
         keywords = _keyword_convention(info, construct)
+        if keywords == "marker":
+            construct = constructor_for_payloads(
+                construct, constructor_parameters(info.all_fields()), KWARGS
+            )
         constructor = Constructor(construct, cls, info, KWARGS, MISSING, keywords=keywords)
         cls.__ffi_init__ = _as_init_method(constructor, info)
     if init and "__init__" not in vars(cls):
@@ -430,7 +493,7 @@ def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     declared = _declared_constructors(info)
     constructor.__doc__ = declared[0].doc if declared else None
     if not declared:
-        constructor.__signature__ = _constructor_signature(info.all_fields())
+        constructor.__signature__ = constructor_signature(info.all_fields())
     elif not declared[0].has_signature:  # otherwise `Constructor` derives it when it is read
         constructor.__signature__ = _positional_signature(declared, info)
     return constructor
@@ -466,26 +529,27 @@ _ANY_ARGUMENTS = Signature(
 )
 
 
-def _constructor_signature(fields: list[TypeField]) -> Signature:
-    """Return the signature of a constructor that has a parameter for each field of a type.
-
-    Parameters without defaults come first.
-    """
-    parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    init_fields = [entry for entry in fields if entry.c_init]
-    if not all(_is_parameter_name(entry.name) for entry in init_fields):
+def constructor_signature(fields: list[Any]) -> Signature:
+    """Return the signature of a constructor that has a parameter for each field of a type."""
+    entries = constructor_parameters(fields)
+    if not all(_is_parameter_name(entry.name) for entry in entries):
         return _ANY_ARGUMENTS  # a field name cannot be a parameter name
-    for kw_only in (False, True):
-        kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
-        for has_default in (False, True):
-            parameters += [
-                Parameter(
-                    entry.name, kind, default=entry.c_default if has_default else Parameter.empty
-                )
-                for entry in init_fields
-                if entry.c_kw_only == kw_only and entry.c_has_default == has_default
-            ]
+    receiver = "__self" if any(entry.name == "self" for entry in entries) else "self"
+    parameters = [Parameter(receiver, Parameter.POSITIONAL_OR_KEYWORD)]
+    for entry in entries:
+        kind = Parameter.KEYWORD_ONLY if entry.c_kw_only else Parameter.POSITIONAL_OR_KEYWORD
+        default = entry.c_default if entry.c_has_default else Parameter.empty
+        parameters.append(Parameter(entry.name, kind, default=default))
     return Signature(parameters)
+
+
+def constructor_parameters(fields: list[Any]) -> list[Any]:
+    """Return the fields, and parameters without fields, of a constructor in order.
+
+    Keyword-only parameters come last, and of each kind, parameters without defaults come first.
+    """
+    entries = [entry for entry in fields if entry.c_init]
+    return sorted(entries, key=lambda entry: (entry.c_kw_only, entry.c_has_default))
 
 
 def refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -7,16 +7,23 @@ import copy
 import re
 import typing
 from types import MemberDescriptorType
-from typing import Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar, NamedTuple
 
 from .._binding.object import CObject
 from .._binding.types import FFIProperty
 from .._types.schema import TypeSchema
 from .._types.type_info import MISSING
 from ._annotations import Names, evaluate, own_annotations
+from ._init_vars import InitParameter, init_parameter, is_init_var
 from ._type_variables import arguments_of_bases, substitute, without_type_variables
-from .common import field_of_reflected
-from .field import KW_ONLY, Field, field, field_of_init_property, init_property
+from .field import (
+    KW_ONLY,
+    Field,
+    field,
+    field_of_init_property,
+    field_of_reflected,
+    init_property,
+)
 
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 _KEYWORDS_FOLLOW = re.compile(r"(\w+\.)*KW_ONLY")
@@ -41,12 +48,19 @@ def owners_of(cls: type) -> list[type]:
     return [owner for owner in cls.__mro__ if owner is cls or owner not in inherited]
 
 
+class Declarations(NamedTuple):
+    """What a class declares, without inherited declarations."""
+
+    fields: list[Field]
+    computed: dict[str, Callable[[Any], Any]]
+    """`init_property` functions by the names of their fields."""
+    init_vars: list[InitParameter]
+
+
 def declared_fields(
     cls: type, kw_only: bool, find_class: Callable[[str, str], type | None]
-) -> tuple[list[Field], dict[str, Callable[[Any], Any]]]:
-    """Return the declared fields without inherited fields, and the computed fields.
-
-    The second result maps the names of computed fields to their `init_property` functions.
+) -> Declarations:
+    """Return the fields and the parameters without fields that a class declares.
 
     Parameters
     ----------
@@ -70,7 +84,7 @@ def declared_fields(
         reader.read(owner)
     if reader.unresolved:
         raise UnresolvedError(", ".join(map(repr, reader.unresolved)))
-    return list(reader.fields.values()), reader.computed
+    return Declarations(list(reader.fields.values()), reader.computed, reader.init_vars)
 
 
 class _Reader:
@@ -83,6 +97,7 @@ class _Reader:
     ) -> None:
         self.fields: dict[str, Field] = {}
         self.computed: dict[str, Callable[[Any], Any]] = {}
+        self.init_vars: list[InitParameter] = []
         self.unresolved: list[str] = []
         self._cls, self._owners = cls, owners
         self._arguments = arguments_of_bases(cls)
@@ -102,6 +117,9 @@ class _Reader:
             if _is_string_of(_KEYWORDS_FOLLOW.fullmatch, annotation) or annotation is KW_ONLY:
                 self._kw_only = True  # also for the owners that follow
                 continue
+            if is_init_var(annotation):
+                self._read_init_var(name)
+                continue
             try:
                 evaluated = evaluate(annotation, names)
                 evaluated = evaluate(substitute(evaluated, self._arguments[owner]), names)
@@ -114,6 +132,13 @@ class _Reader:
                 raise TypeError(f"{error} (field {name!r} of {self._cls.__name__})") from error
             if not self._is_marker(evaluated):
                 self.fields[name] = self._field(name, evaluated, admitted)
+
+    def _read_init_var(self, name: str) -> None:
+        base: Any = registered_base(self._cls)
+        position = len(base.__tvm_ffi_type_info__.all_fields()) + len(self.fields)
+        value = self._value_in_class(name)
+        entry = init_parameter(self._cls, name, value, self._kw_only, position)
+        self.init_vars = [other for other in self.init_vars if other.name != name] + [entry]
 
     def _value_in_class(self, name: str) -> Any:
         """Return a field's class attribute: a default value or a `Field`; MISSING without one."""

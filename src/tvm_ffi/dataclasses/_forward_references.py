@@ -18,7 +18,7 @@ from .._binding.object import type_key_to_index
 from .._binding.types import lookup_type_attr, type_metadata
 from .._types.type_info import register_class_before_fields, unregister_class
 from ..registry import get_global_func
-from ._field_declarations import UnresolvedError, declared_fields, registered_base
+from ._field_declarations import Declarations, UnresolvedError, declared_fields, registered_base
 from ._layout import end_of_fields
 from ._type_registration import Options, register_type
 
@@ -149,11 +149,11 @@ def _try_complete(cls: type) -> bool:
         return False
     options = pending.options
     try:
-        fields, computed = declared_fields(cls, options.kw_only, pending.find)
+        declared = declared_fields(cls, options.kw_only, pending.find)
     except UnresolvedError:
         return False
     _restore_init(cls, pending)
-    register_type(pending.info, options, fields, computed, pending.find)
+    register_type(pending.info, options, declared, pending.find)
     del _pending[cls]
     return True
 
@@ -195,7 +195,7 @@ def complete_with(info: TypeInfo, fields: list[Field]) -> None:
             )
         cls: Any = info.type_cls
         _restore_init(cls, pending)
-        register_type(info, pending.options, fields, {}, pending.find)
+        register_type(info, pending.options, Declarations(fields, {}, []), pending.find)
         del _pending[cls]
         _complete_others()
 

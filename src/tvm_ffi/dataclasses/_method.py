@@ -102,14 +102,24 @@ def methods_of(cls: type, find_class: Callable[[str, str], type | None]) -> list
     members = _members(cls)
     found = []
     for name, member in members.items():
-        function = member.__func__ if isinstance(member, staticmethod) else member
+        is_wrapped = isinstance(member, (staticmethod, classmethod))
+        function = member.__func__ if is_wrapped else member
         if getattr(function, _MARK, False) is not True or isinstance(function, type):
             continue
+        if isinstance(member, classmethod):
+            raise _refused_classmethod(cls, name)
         is_static = isinstance(member, staticmethod)
         schema = _schema_of(cls, function, is_static, find_class)
         doc = getattr(function, "__doc__", None) or ""
         found.append(Method(name, doc, schema, is_static, convert_func(function)))
     return found
+
+
+def _refused_classmethod(cls: type, name: str) -> TypeError:
+    return TypeError(
+        f"@py_class({cls.__name__!r}): {name!r} is a @classmethod, but native code has no class to "
+        "pass; use @staticmethod or a plain method"
+    )
 
 
 def _members(cls: type) -> dict[str, Any]:
@@ -170,10 +180,7 @@ def attributes_of(cls: type, info: TypeInfo) -> dict[str, Any]:
 
 def _attribute(cls: type, name: str, member: Any) -> Any:
     if isinstance(member, classmethod):
-        raise TypeError(
-            f"@py_class({cls.__name__!r}): {name!r} is a @classmethod, but native code has no "
-            "class to pass; use @staticmethod or a plain method"
-        )
+        raise _refused_classmethod(cls, name)
     if isinstance(member, staticmethod):
         member = member.__func__
     if isinstance(member, TypeSchema):

@@ -30,6 +30,7 @@ from .._types.type_info import (
 from ..registry import get_global_func
 from ._collector_fields import track_python_fields
 from ._field_setter import setter_of
+from ._init_vars import init_parameters_of, init_with
 from ._layout import end_of_fields, is_plain, layout_of, place_fields
 from ._method import attributes_of, methods_of
 from ._special_methods import add_special_methods
@@ -37,6 +38,7 @@ from .field import Field, has_default, has_factory
 
 if TYPE_CHECKING:
     from .._types.type_info import TypeInfo
+    from ._field_declarations import Declarations
 
 _make_getter = get_global_func("ffi.MakeFieldGetter")
 _register_services = get_global_func("ffi._PyClassRegisterTypeAttrColumns")
@@ -67,8 +69,7 @@ def _is_plain(info: TypeInfo) -> bool:
 def register_type(
     info: TypeInfo,
     options: Options,
-    fields: list[Field],
-    computed: dict[str, Callable[[Any], Any]],
+    declared: Declarations,
     find_class: FindClass,
 ) -> None:
     """Register the fields, methods and attributes of a type, and finish its Python class.
@@ -79,16 +80,15 @@ def register_type(
         The type, which has an index but no fields yet.
     options : Options
         Options of the class.
-    fields : list of Field
-        Fields that the class declares, without inherited fields.
-    computed : dict from str to callable
-        `init_property` functions by field name.
+    declared : Declarations
+        Fields and parameters that the class declares, without inherited declarations.
     find_class : callable
         Returns the registered class for a module and a name, or None if there is none.
     """
     cls: Any = info.type_cls
+    fields = declared.fields
     _run_hooks(cls, info, fields)
-    _check(cls, info, fields, options)
+    _check(cls, info, declared, options)
     attributes = attributes_of(cls, info)
     methods = methods_of(cls, find_class)
     setters = [setter_of(spec) for spec in fields]
@@ -123,7 +123,7 @@ def register_type(
     for name, value in attributes.items():
         register_type_attr(info.type_index, name, value)
     _register_services(info.type_index, total_size)
-    _complete_class(info, options, fields, computed)
+    _complete_class(info, options, declared)
 
 
 def _schema(spec: Field) -> Any:
@@ -135,23 +135,28 @@ def _metadata(schema: dict[str, Any]) -> str:
 
 
 def _run_hooks(cls: type, info: TypeInfo, fields: list[Field]) -> None:
-    for member in list(vars(cls).values()):
-        hook = member.__func__ if isinstance(member, staticmethod) else member
-        if getattr(hook, "__ffi_on_fields_resolved__", False) is True:
-            hook(info, fields)
+    """Call the hooks for resolved fields that the class defines or inherits."""
+    members = {name: each for owner in reversed(cls.__mro__) for name, each in vars(owner).items()}
+    for name, member in members.items():
+        # The mark is set on the function, or on the staticmethod or classmethod around it.
+        marked = (member, getattr(member, "__func__", None))
+        if any(getattr(each, "__ffi_on_fields_resolved__", False) is True for each in marked):
+            getattr(cls, name)(info, fields)
 
 
-def _check(cls: type, info: TypeInfo, fields: list[Field], options: Options) -> None:
+def _check(cls: type, info: TypeInfo, declared: Declarations, options: Options) -> None:
     inherited = {
         entry.name: owner.type_key for owner in _ancestors(info) for entry in owner.fields or []
     }
-    for spec in fields:
+    for spec in declared.fields:
         if spec.extra_kwargs:
             names = ", ".join(sorted(spec.extra_kwargs))
             raise TypeError(f"{cls.__name__}.{spec.name}: unrecognized field options: {names}")
-        if spec.name in inherited and options.init and "__init__" not in vars(cls):
+    own = [str(spec.name) for spec in declared.fields]
+    for name in (*own, *(entry.name for entry in declared.init_vars)):
+        if name in inherited and options.init and "__init__" not in vars(cls):
             raise TypeError(
-                f"{cls.__name__}.{spec.name}: base type `{inherited[spec.name]}` already has "
+                f"{cls.__name__}.{name}: base type `{inherited[name]}` already has "
                 "a field with this name"
             )
 
@@ -202,10 +207,10 @@ def _flags(spec: Field, options: Options) -> list[str]:
 def _complete_class(
     info: TypeInfo,
     options: Options,
-    fields: list[Field],
-    computed: dict[str, Callable[[Any], Any]],
+    declared: Declarations,
 ) -> None:
     cls: Any = info.type_cls
+    fields, computed = declared.fields, declared.computed
     for spec in fields:
         # The class attribute is the field's default value, which the type table contains now.
         if spec.name in vars(cls):
@@ -225,6 +230,8 @@ def _complete_class(
         freeze_fields(info)
     if computed:
         cls.__ffi_computed_fields__ = {**getattr(cls, "__ffi_computed_fields__", {}), **computed}
+    if declared.init_vars or init_parameters_of(cls):
+        _add_init_vars(cls, declared)
     _add_init(cls, info, options)
     add_special_methods(
         info,
@@ -239,7 +246,12 @@ def _complete_class(
 def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
     body = vars(cls).get("__init__")
     is_automatic = options.init and body is None
-    add_py_class_constructor(info, is_automatic, _finisher(cls), track_python_fields(info))
+    finish = _finisher(cls)
+    has_init_vars = is_automatic and bool(init_parameters_of(cls))
+    after = None if has_init_vars else finish
+    add_py_class_constructor(info, is_automatic, after, track_python_fields(info))
+    if has_init_vars:
+        cls.__init__ = init_with(cls, info, cls.__init__, finish)
     if body is not None:
         new: Any = lookup_type_attr(info.type_index, "__ffi_new__")
         new.release_gil = False
@@ -249,8 +261,23 @@ def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
         cls.__init__ = refuse_construction
 
 
-def _finisher(cls: Any) -> Callable[[Any], None] | None:
-    """Return the function to call after ``__init__`` has set all fields; None if not needed."""
+def _add_init_vars(cls: Any, declared: Declarations) -> None:
+    """Set ``__ffi_init_vars__``, and the class attributes that are the default values."""
+    names = {spec.name for spec in declared.fields} | {each.name for each in declared.init_vars}
+    inherited = (entry for entry in init_parameters_of(cls) if entry.name not in names)
+    cls.__ffi_init_vars__ = (*inherited, *declared.init_vars)
+    for entry in declared.init_vars:
+        if entry.c_has_default:
+            setattr(cls, entry.name, entry.c_default)
+        elif entry.name in vars(cls):  # a `field` without a default
+            delattr(cls, entry.name)
+
+
+def _finisher(cls: Any) -> Callable[..., None] | None:
+    """Return the function to call after ``__init__`` has set all fields; None if not needed.
+
+    It receives the object, and the values of parameters without fields for ``__post_init__``.
+    """
     computed = [
         (_property_of(cls, name), compute)
         for name, compute in getattr(cls, "__ffi_computed_fields__", {}).items()
@@ -259,11 +286,11 @@ def _finisher(cls: Any) -> Callable[[Any], None] | None:
     if not computed and not has_post_init:
         return None
 
-    def finish(obj: Any) -> None:
+    def finish(obj: Any, *values: Any) -> None:
         for property_, compute in computed:
             property_.set(obj, compute(obj))
         if has_post_init:
-            obj.__post_init__()
+            obj.__post_init__(*values)
 
     return finish
 

@@ -4,28 +4,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 from .._types.type_info import TypeInfo, freeze_fields, refuse_construction
 from ..registry import register_object
 from ._annotations import own_annotations
+from ._dataclass_transform import dataclass_transform
 from ._special_methods import add_special_methods
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
-        return lambda function: function
-
+from .field import Field, field, field_of_reflected
 
 __all__ = ["c_class"]
 
 _T = TypeVar("_T", bound=type)
 
 
-@dataclass_transform(eq_default=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field, Field))
 def c_class(
     type_key: str,
     *,
@@ -68,14 +61,15 @@ def c_class(
     Returns
     -------
     callable
-        Decorator that registers the class and returns it.
+        Decorator that registers the class and returns it.  For a class that does not derive from
+        `Object`, the decorator registers and returns a copy of the class that does.
 
     Raises
     ------
     ValueError
         If `type_key` is not registered.
     TypeError
-        If the class does not derive from `Object`, or `type_key` is not a str.
+        If the class cannot derive from `Object`, or `type_key` is not a str.
 
     Warns
     -----
@@ -98,7 +92,7 @@ def c_class(
         raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
 
     def decorate(cls: _T) -> _T:
-        register_object(type_key, init=init)(cls)
+        cls = register_object(type_key, init=init)(cls)
         info: TypeInfo | None = vars(cls).get("__tvm_ffi_type_info__")
         if info is None:  # `register_object` skips types that are not registered
             return cls
@@ -107,6 +101,8 @@ def c_class(
             setattr(cls, "__init__", refuse_construction)  # noqa: B010  (mypy: "unsound")
         if frozen:
             freeze_fields(info)
+        for entry in info.fields:
+            field_of_reflected(entry, cls)
         add_special_methods(
             info, repr=repr, eq=eq, order=order, unsafe_hash=unsafe_hash, match_args=match_args
         )

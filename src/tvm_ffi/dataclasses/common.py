@@ -7,11 +7,10 @@ import copy
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._types.builtin_classes import CLASS_OF_KEY
-from ._annotations import own_annotations
-from .field import Field
+from .field import Field, field_of_reflected
 
 if TYPE_CHECKING:
-    from .._types.type_info import TypeField, TypeInfo
+    from .._types.type_info import TypeInfo
 
 __all__ = ["asdict", "astuple", "fields", "is_dataclass", "replace"]
 
@@ -65,29 +64,6 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
         levels.append([field_of_reflected(entry, owner) for entry in info.fields or []])
         info = info.parent_type_info
     return tuple(spec for level in reversed(levels) for spec in level)
-
-
-def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
-    """Return the `Field` that the class body declares, else a `Field` of the reflected field."""
-    if entry.dataclass_field is not None:
-        return entry.dataclass_field  # type: ignore[no-any-return]
-    spec = Field(
-        entry.name,
-        entry.ty,
-        default=entry.c_default,
-        default_factory=entry.c_default_factory,
-        frozen=entry.frozen,
-        init=entry.c_init,
-        repr=entry.c_repr,
-        hash=entry.c_hash,
-        compare=entry.c_compare,
-        kw_only=entry.c_kw_only,
-        structural_eq=entry.c_structural_eq,
-        doc=entry.doc,
-    )
-    spec.type = own_annotations(owner).get(entry.name) if owner is not None else None
-    entry.dataclass_field = spec
-    return spec
 
 
 def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:

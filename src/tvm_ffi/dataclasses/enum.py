@@ -412,6 +412,9 @@ def _make(
         if construct is None:
             make = get_global_func("ffi.MakeObjectFromPackedArgs")
             pairs = {"_int_index": int_index, "_str_index": str_index, **values}
+            if cls._payload is not None:
+                # The field of the base class, in the memory of an index, must get a value, too.
+                pairs["value"] = int_index if cls._payload is int else str_index
             flat = [item for pair in pairs.items() for item in pair]
             variant.__move_handle_from__(make(cls.__tvm_ffi_type_info__.type_index, *flat))
         else:

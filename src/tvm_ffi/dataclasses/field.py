@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .._types.schema import TypeSchema
+    from .._types.type_info import TypeField
 
 __all__ = ["KW_ONLY", "MISSING", "Field", "field", "init_property"]
 
@@ -285,3 +286,40 @@ def field_of_init_property(declared: init_property[Any]) -> Field:
         structural_eq="ignore",
         doc=declared.__doc__,
     )
+
+
+def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
+    """Return the `Field` that the class body declares, else a `Field` of the reflected field.
+
+    The type of the latter is that of the annotation in the class `owner`, and None as long as the
+    annotation contains undefined names.
+    """
+    spec: Field | None = entry.dataclass_field
+    if spec is None:
+        spec = Field(
+            entry.name,
+            entry.ty,
+            default=entry.c_default,
+            default_factory=entry.c_default_factory,
+            frozen=entry.frozen,
+            init=entry.c_init,
+            repr=entry.c_repr,
+            hash=entry.c_hash,
+            compare=entry.c_compare,
+            kw_only=entry.c_kw_only,
+            structural_eq=entry.c_structural_eq,
+            doc=entry.doc,
+        )
+        entry.dataclass_field = spec
+    if spec.type is None and owner is not None:
+        spec.type = _annotated_type(owner, entry.name)
+    return spec
+
+
+def _annotated_type(owner: type, name: str) -> Any:
+    from ._annotations import Names, evaluate, own_annotations
+
+    try:
+        return evaluate(own_annotations(owner).get(name), Names(owner, lambda module, name: None))
+    except Exception:  # the annotation need not be valid at run time: stubs may only name a type
+        return None

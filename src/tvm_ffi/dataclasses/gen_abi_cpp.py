@@ -11,6 +11,7 @@ from .._binding.object import type_key_to_index
 from .._schema.names import key_of_origin
 from .._types.type_info import type_info_of
 from ..registry import get_registered_type_keys
+from ._forward_references import is_defined_in_python
 from ._layout import HEADER_SIZE, aligned
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gen_abi_cpp"]
 
-_FIRST_OBJECT, _FIRST_DYNAMIC = 64, 128  # type indices
+_TENSOR_POINTER, _FIRST_OBJECT, _FIRST_DYNAMIC = 7, 64, 128  # type indices
 _NUMBERS = {
     ("int", 8): "int64_t",
     ("int", 4): "int32_t",
@@ -189,14 +190,39 @@ class _Header:
 
     def _field_type(self, info: TypeInfo, entry: TypeField) -> str:
         schema = entry.ty
-        if schema is not None:
-            found = self._type(schema, entry.size)
-            if found is not None:
-                return found
+        found: str | None
+        if schema is not None and schema.origin == "Optional" and schema.args:
+            found = self._optional(info, entry, schema.args[0])
+        elif entry.field_static_type_index == _TENSOR_POINTER:
+            found = "DLTensor*"
+        else:
+            found = None if schema is None else self._type(schema, entry.size)
+        if found is not None:
+            return found
         raise ValueError(
             f"field `{info.type_key}.{entry.name}`: expected a type for which C++ has a type of "
             f"the same size, got {schema!r} with {entry.size} bytes"
         )
+
+    def _optional(self, info: TypeInfo, entry: TypeField, schema: TypeSchema) -> str | None:
+        """Return the C++ type of an optional value of a type, or None if there is none."""
+        if entry.size == _SIZE_OF_CLASS["Any"]:
+            if is_defined_in_python(info.type_key) or schema.origin in ("Any", "Union"):
+                return "::tvm::ffi::Any"
+            if schema.origin not in ("str", "bytes"):
+                raise ValueError(
+                    f"field `{info.type_key}.{entry.name}`: expected a type that determines the "
+                    f"C++ type, got the ambiguous {entry.ty!r} with {entry.size} bytes: a "
+                    "std::optional and an Any of this size contain the value at different offsets"
+                )
+        found = self._type(schema, entry.size)
+        if found is None or not found.startswith("::tvm::ffi::"):
+            return None  # a number, whose absence needs more bytes
+        if found == "::tvm::ffi::ObjectRef":
+            return found
+        if found.startswith("::tvm::ffi::Arc<"):
+            return found.replace("Arc", "ObjectPtr", 1)
+        return f"::tvm::ffi::Optional<{found}>"
 
     def _type(self, schema: TypeSchema, size: int) -> str | None:
         """Return the C++ type of a field, or None if no C++ type of this size exists."""

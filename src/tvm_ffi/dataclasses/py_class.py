@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from .._types.type_info import MISSING
 from ..registry import refuse_variants
+from ._dataclass_transform import dataclass_transform
 from ._forward_references import complete_with, register_class, scope_of
 from ._method import method
 from ._type_registration import Options
 from .field import Field, field
 
 if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-
     from .._types.type_info import TypeInfo
-else:
-
-    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
-        return lambda function: function
 
 
 __all__ = ["MISSING", "method", "py_class"]

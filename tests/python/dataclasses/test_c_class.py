@@ -492,6 +492,46 @@ def test_refused_registration():
         c_class(SIMPLE)(int)
 
 
+def test_class_that_does_not_derive_from_object():
+    """Regression: TypeError; published packages define such classes."""
+
+    class Named:
+        def name(self):
+            return "a pair"
+
+    class Plain(Named):
+        """A class with a body."""
+
+        x: int
+        y: int
+
+        def name(self):
+            return super().name() + f" of {self.x} and {self.y}"
+
+        @property
+        def twice(self):
+            return super().name() * 2
+
+        @classmethod
+        def made(cls):
+            return super().__new__(cls)
+
+    pair_class = c_class(SIMPLE)(Plain)
+    assert issubclass(pair_class, Object)
+    assert issubclass(pair_class, Named)
+    assert (pair_class.__name__, pair_class.__qualname__) == (Plain.__name__, Plain.__qualname__)
+    assert (pair_class.__module__, pair_class.__doc__) == (__name__, "A class with a body.")
+    pair = pair_class(1, 2)
+    assert (pair.x, pair.y, pair.name()) == (1, 2, "a pair of 1 and 2")
+    assert pair.twice == "a paira pair"
+    assert type(pair_class.made()) is pair_class
+    assert type(testing.create_object(SIMPLE, x=1, y=2)) is pair_class
+    assert not issubclass(Plain, Object)
+    with pytest.raises(TypeError, match="must be a class that derives from Object: "):
+        c_class(SIMPLE)(type("Number", (int,), {}))
+    assert type(testing.create_object(SIMPLE, x=1, y=2)) is pair_class
+
+
 def test_unknown_types_can_be_skipped(monkeypatch):
     monkeypatch.setattr(registry, "_SKIP_UNKNOWN_OBJECTS", True)
 

@@ -3,17 +3,20 @@
 
 import copy
 import sys
+import typing
 
 import pytest
 
 import tvm_ffi
-from tvm_ffi import Object, testing
+from tvm_ffi import Object, core, testing
+from tvm_ffi._types.type_info import type_info_of
 from tvm_ffi.dataclasses import (
     KW_ONLY,
     MISSING,
     Field,
     asdict,
     astuple,
+    c_class,
     field,
     fields,
     is_dataclass,
@@ -60,6 +63,45 @@ def test_fields_of_a_class_for_a_cpp_type():
     first = fields(testing.TestIntPair)[0]
     assert (type(first), first.name, first.init, first.frozen) == (Field, "a", True, True)
     assert fields(testing.TestIntPair)[0] is first
+
+
+class Later:
+    """A class without a native type; string annotations name it before this test sets it."""
+
+
+def test_types_of_the_fields_of_a_class_for_a_cpp_type():
+    """Regression: `Field.type` was the text of the annotation; `dataclass_field` was None."""
+    index = core._object_type_key_to_index("testing.TestIntPair")
+    original = type_info_of(index).type_cls
+    try:
+
+        @c_class("testing.TestIntPair")
+        class Pair(Object):
+            a: "int"
+            b: "Pair | DefinedLater"  # noqa: F821
+
+        own = [entry.dataclass_field for entry in Pair.__tvm_ffi_type_info__.fields]
+        assert [(x.name, x.type, x.frozen) for x in own] == [("a", int, True), ("b", None, True)]
+        assert own[0].doc == "Field `a`"
+        globals()["DefinedLater"] = Later
+        assert fields(Pair) == tuple(own)
+        assert typing.get_args(own[1].type) == (Pair, Later)
+    finally:
+        globals().pop("DefinedLater", None)
+        core._register_object_by_index(index, original)
+
+
+@pytest.mark.parametrize("decorator", [c_class, py_class])
+def test_decorators_tell_tools_that_they_make_dataclasses(decorator):
+    """Regression: there was no attribute ``__dataclass_transform__`` at run time."""
+    assert decorator.__dataclass_transform__ == {
+        "eq_default": False,
+        "order_default": False,
+        "kw_only_default": False,
+        "frozen_default": False,
+        "field_specifiers": (field, Field),
+        "kwargs": {},
+    }
 
 
 def test_is_dataclass():

@@ -9,9 +9,10 @@ import pickle
 from typing import ClassVar
 
 import pytest
+from types_in_text import load_types
 
 import tvm_ffi
-from tvm_ffi import core, testing  # noqa: F401  (the latter loads enumerations from C++)
+from tvm_ffi import Object, core, testing  # noqa: F401  (the last loads enumerations from C++)
 from tvm_ffi.dataclasses import (
     Enum,
     EnumState,
@@ -245,6 +246,93 @@ def test_variants_of_an_enumeration_from_cpp():
 
         class Twice(Enum, type_key="testing.TestEnumVariant"):
             Alpha = auto()
+
+
+MEMBERLESS = r"""
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/reflection/registry.h>
+
+using namespace tvm::ffi;
+namespace refl = tvm::ffi::reflection;
+
+class GradeObj : public IntEnumObj {
+ public:
+  using IntEnumObj::IntEnumObj;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.enum.Grade", GradeObj, IntEnumObj);
+};
+// Not an IntEnum, so native code does not convert an int to a member.
+class Grade : public ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Grade, ObjectRef, GradeObj);
+};
+class ModeObj : public StrEnumObj {
+ public:
+  using StrEnumObj::StrEnumObj;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.enum.Mode", ModeObj, StrEnumObj);
+};
+class ReportObj : public Object {
+ public:
+  int64_t pages = 0;
+  Grade grade{UnsafeInit{}};
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.enum.Report", ReportObj, Object);
+};
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<GradeObj>(refl::init(false));
+  refl::ObjectDef<ModeObj>(refl::init(false));
+  refl::ObjectDef<ReportObj>()
+      .def_rw("pages", &ReportObj::pages, refl::DefaultValue(1))
+      .def_rw("grade", &ReportObj::grade);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def memberless(tmp_path_factory):
+    return load_types(tmp_path_factory.mktemp("memberless"), MEMBERLESS)
+
+
+@pytest.fixture(scope="module")
+def grade(memberless):
+    class Grade(IntEnum, type_key="test.enum.Grade"):
+        good = entry(value=10)
+        bad = 20
+
+    return Grade
+
+
+def test_python_adds_variants_to_an_enumeration_from_cpp(memberless, grade):
+    """Regression: the field `value`, in the memory of an index, was not set: TypeError."""
+    assert (grade.good.value, grade(20).name, list(grade)) == (10, "bad", [grade.good, grade.bad])
+    assert grade.good._int_index == 10
+
+    class Mode(StrEnum, type_key="test.enum.Mode"):
+        read = entry(value="r")
+
+    assert (Mode.read.value, Mode("r"), Mode.read._int_index) == ("r", Mode.read, 0)
+
+
+def test_fields_whose_native_setter_takes_only_variants_take_values(grade):
+    """Regression: only fields of libraries compiled with the headers of this package did."""
+
+    @c_class("test.enum.Report")
+    class Report(Object):
+        pages: int
+        grade: "grade"
+
+    assert Report(grade=10).grade is grade.good
+    assert Report(20, pages=3).grade is grade.bad
+    assert Report(grade.bad, pages=3).pages == 3
+    report = Report(grade.good)
+    report.grade = 20
+    assert report.grade is grade.bad
+    for value in (11, "good", None):
+        with pytest.raises(TypeError, match=r"test\.enum\.Grade"):
+            report.grade = value
+        with pytest.raises(TypeError, match=r"test\.enum\.Grade"):
+            Report(value)
+    assert report.grade is grade.bad
 
 
 def test_objects_of_enumerations_without_a_class_are_enums():

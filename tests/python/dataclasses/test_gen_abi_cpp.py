@@ -114,3 +114,63 @@ TVM_FFI_STATIC_INIT_BLOCK() {{
     load_types(tmp_path, source)
     user = User(Leaf(3, True), Odd(4, 5))
     assert tvm_ffi.get_global_func("test.gen_abi_cpp.sum")(user) == 7
+
+
+NATIVE = r"""
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/optional.h>
+#include <tvm/ffi/reflection/registry.h>
+
+using namespace tvm::ffi;
+namespace refl = tvm::ffi::reflection;
+
+class LinkObj : public Object {
+ public:
+  DLTensor* raw = nullptr;
+  ObjectPtr<LinkObj> next;
+  Optional<Array<int64_t>> numbers;
+  Optional<String> name;
+  ObjectRef any_object;
+  int64_t last = 0;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("abi.native.Link", LinkObj, Object);
+};
+class AmbiguousObj : public Object {
+ public:
+  Optional<int64_t> count;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("abi.native.Ambiguous", AmbiguousObj, Object);
+};
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<LinkObj>(refl::init(false))
+      .def_ro("raw", &LinkObj::raw)
+      .def_ro("next", &LinkObj::next)
+      .def_ro("numbers", &LinkObj::numbers)
+      .def_ro("name", &LinkObj::name)
+      .def_ro("any_object", &LinkObj::any_object)
+      .def_ro("last", &LinkObj::last);
+  refl::ObjectDef<AmbiguousObj>(refl::init(false)).def_ro("count", &AmbiguousObj::count);
+}
+"""
+
+
+def test_optional_values_and_tensor_pointers_of_types_from_cpp(tmp_path):
+    """Regression: a pointer became a `Tensor`, a `std::optional` an `Any`; others were refused."""
+    load_types(tmp_path, NATIVE)
+    header = gen_abi_cpp("abi.native.Link")
+    assert [
+        line.split("//")[0].strip() for line in header.splitlines() if "  // offset" in line
+    ] == [
+        "DLTensor* raw;",
+        "::tvm::ffi::ObjectPtr<::abi::native::LinkObj> next;",
+        "::tvm::ffi::Optional<::tvm::ffi::Array<int64_t>> numbers;",
+        "::tvm::ffi::Optional<::tvm::ffi::String> name;",
+        "::tvm::ffi::ObjectRef any_object;",
+        "int64_t last;",
+    ]
+    (tmp_path / "compiled").mkdir()
+    load_types(tmp_path / "compiled", header)
+    with pytest.raises(
+        ValueError, match=r"`abi\.native\.Ambiguous\.count`: .* ambiguous int \| None"
+    ):
+        gen_abi_cpp("abi.native.Ambiguous")

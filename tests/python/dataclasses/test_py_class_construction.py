@@ -6,15 +6,16 @@ import gc
 import inspect
 import json
 import weakref
+from dataclasses import InitVar
 from typing import Any, Optional, Union
 
 import pytest
 
 import tvm_ffi
 from tvm_ffi import Object, core
-from tvm_ffi.dataclasses import KW_ONLY, MISSING, field, init_property, py_class
+from tvm_ffi.dataclasses import KW_ONLY, MISSING, field, fields, init_property, py_class
 
-from .python_types import Leaf, Three, key
+from .python_types import Leaf, Three, class_of, key
 
 
 @pytest.mark.parametrize(
@@ -216,6 +217,87 @@ def test_a_converter_runs_before_the_check():
         read.number = "seven"
     with pytest.raises(TypeError, match="converter must be a callable"):
         field(converter=3)
+
+
+def test_init_vars_are_passed_to_post_init():
+    """Regression: TypeError `Cannot convert InitVar`."""
+    seen = []
+
+    @py_class(key())
+    class Scaled(Object):
+        x: int
+        factor: InitVar[int]
+        y: int = 7
+        note: "InitVar[str]" = "none"
+
+        @init_property
+        def half(self) -> int:
+            return self.x // 2
+
+        def __post_init__(self, factor, note):
+            self.x *= factor
+            seen.append((note, self.half))
+
+    assert str(inspect.signature(Scaled)) == "(x, factor, y=7, note='none')"
+    assert [spec.name for spec in fields(Scaled)] == ["x", "y", "half"]
+    assert (Scaled(2, 3).x, Scaled(2, 3, 4).y, Scaled(y=1, factor=5, x=2).x) == (6, 4, 10)
+    assert Scaled(2, 3, note="text").note == "none"  # the default, as in `dataclasses`
+    assert not hasattr(Scaled(1, 1), "factor")
+    assert seen[0] == ("none", 1)
+    assert seen[3] == ("text", 1)
+    assert "factor" not in repr(Scaled(1, 2))
+    assert Scaled(2, 3, note=MISSING).x == 6
+    copied = copy.copy(Scaled(2, 3))
+    assert copied.x == 6
+    for arguments, keywords, message in (
+        ((1,), {}, r"Scaled.__init__\(\) missing required argument: 'factor'"),
+        ((1, 2, 3, "x", 5), {}, "takes at most 4 positional argument"),
+        ((1, 2), {"factor": 3}, "got multiple values for argument 'factor'"),
+        ((1, 2), {"other": 3}, "other"),
+        ((), {"factor": 3}, "missing required argument: 'x'"),
+        (("text", 2), {}, "field 'x':\n  expected int, got str"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            Scaled(*arguments, **keywords)
+
+
+def test_init_vars_are_inherited():
+    seen = []
+
+    @py_class(key())
+    class Base(Object):
+        a: int
+        first: InitVar[int]
+        _: KW_ONLY
+        named: InitVar[int] = field(default=2)
+
+        def __post_init__(self, *values):
+            seen.append(values)
+
+    @py_class(key())
+    class Derived(Base):
+        b: int
+        last: InitVar[int] = field(kw_only=True)
+
+    assert str(inspect.signature(Derived)) == "(a, first, b, *, last, named=2)"
+    derived = Derived(1, 10, 3, last=30)
+    assert (derived.a, derived.b, seen) == (1, 3, [(10, 2, 30)])
+    assert Base(5, 6, named=7).a == 5
+    assert seen[-1] == (6, 7)
+
+    @py_class(key())
+    class Custom(Base):
+        c: int
+
+        def __init__(self, c):
+            super().__init__(1, 2, named=3)
+            self.c = c
+
+    assert (Custom(9).a, Custom(9).c, seen[-1]) == (1, 9, (2, 3))
+    with pytest.raises(TypeError, match="cannot have a default factory"):
+        py_class(key())(class_of({"x": field(default_factory=int)}, x=InitVar[int]))
+    with pytest.raises(TypeError, match=r"Bad\.a: base type .* already has a field"):
+        py_class(key())(class_of({}, (Base,), a=InitVar[int]))
 
 
 def test_computed_fields_and_post_init():

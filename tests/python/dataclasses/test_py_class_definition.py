@@ -3,6 +3,7 @@
 
 import copy
 import ctypes
+import inspect
 import json
 from typing import Any, Optional
 
@@ -118,6 +119,11 @@ def test_errors_of_a_deferred_definition_are_raised_by_the_first_call():
         (lambda k: field(default_factory=1), TypeError, "must be a callable, got int"),
         (lambda k: field(structural_eq="u"), ValueError, "structural_eq must be one of"),
         (lambda k: tvm_ffi.method(classmethod(print)), TypeError, "@classmethod is not supported"),
+        (
+            lambda k: py_class(k)(class_of({"m": classmethod(tvm_ffi.method(lambda cls: 1))})),
+            TypeError,
+            "'m' is a @classmethod, but native code has no class to pass",
+        ),
         (lambda k: tvm_ffi.method(3), TypeError, "expected a callable, got int"),
     ],
 )
@@ -281,6 +287,55 @@ def test_a_hook_sees_the_fields_before_they_are_registered():
     cls = py_class(name)(class_of({"hook": hook, "b": field(foo=1)}, a=int, b=str))
     assert seen == [(name, None, [("a", int), ("b", str)])]
     assert cls(1, "x").b == "x"
+
+
+def test_inherited_hooks_handle_field_options():
+    """Regression: only hooks in the body of the class were called, so extensions had no base."""
+    seen = []
+
+    class Mixin:
+        @staticmethod
+        def take(info, fields):
+            seen.append(("mixin", [dict(x.extra_kwargs) for x in fields]))
+            for x in fields:
+                x.extra_kwargs.pop("color", None)
+
+        take.__ffi_on_fields_resolved__ = True
+
+    @py_class(key())
+    class Base(Mixin, Object):
+        a: int = field(color="red")
+
+        @classmethod
+        def paint(cls, info, fields):
+            seen.append((cls.__name__, [x.name for x in fields]))
+
+        paint.__func__.__ffi_on_fields_resolved__ = True
+
+    @py_class(key())
+    class Derived(Base):
+        b: int = field(color="blue")
+
+    assert Derived(1, 2).b == 2
+    assert seen == [
+        ("mixin", [{"color": "red"}]),
+        ("Base", ["a"]),
+        ("mixin", [{"color": "blue"}]),
+        ("Derived", ["b"]),
+    ]
+    with pytest.raises(TypeError, match=r"Bad\.c: unrecognized field options: size"):
+        py_class(key())(class_of({"c": field(size=1)}, (Derived,), c=int))
+    silent = class_of({"take": None, "c": field(color=1)}, (Base,), c=int)
+    with pytest.raises(TypeError, match=r"Bad\.c: unrecognized field options: color"):
+        py_class(key())(silent)
+
+
+def test_a_field_can_be_called_self():
+    """Regression: ValueError `duplicate parameter name: 'self'`."""
+    cls = py_class(key())(class_of({"y": 3}, self=int, y=int))
+    assert (cls(1).self, cls(1, 2).y, cls(self=4).self) == (1, 2, 4)
+    assert str(inspect.signature(cls)) == "(self, y=3)"
+    assert tvm_ffi.dataclasses.replace(cls(1), self=5).self == 5
 
 
 def test_methods_can_be_called_by_native_code():

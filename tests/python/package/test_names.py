@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import tvm_ffi
@@ -84,6 +87,8 @@ def test_torch_streams_get_the_cuda_stream_protocol(
 @pytest.mark.parametrize(
     ("cls", "key", "index"),
     [
+        (core.DataType, "DataType", 5),
+        (core.Device, "Device", 6),
         (tvm_ffi.Object, "ffi.Object", 64),
         (core.String, "ffi.String", 65),
         (core.Error, "ffi.Error", 67),
@@ -102,6 +107,17 @@ def test_types_by_class_and_by_index(cls, key, index):
     assert index in {info.type_index, None}
     by_index = core._type_index_to_type_info(info.type_index)
     assert (by_index.type_cls, by_index.type_key) == (cls, key)
+
+
+def test_parents_of_builtin_types_have_their_classes():
+    """Regression: the parent of a type had no class if the class had not been used before."""
+    program = (
+        "from tvm_ffi import Object, dataclasses\n"
+        "parent = dataclasses.Enum.__tvm_ffi_type_info__.parent_type_info\n"
+        "assert parent.type_cls is Object, parent\n"
+        "assert parent is Object.__tvm_ffi_type_info__\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 class _Derived(tvm_ffi.Array):

@@ -8,6 +8,7 @@ import collections.abc
 import ctypes
 import enum
 import fractions
+import numbers
 import types
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_pointers(value, address):
         ("int", tvm_ffi.Object(), "expected int, got Object"),
         ("float", "1", "expected float, got str"),
         ("float", 1j, "expected float, got complex"),
-        ("float", 10**400, "expected float, got int: int too large to convert to float"),
+        ("float", 10**400, "float() failed for int: int too large to convert to float"),
         ("bool", 1.0, "expected bool, got float"),
         ("bool", "", "expected bool, got str"),
         ("str", b"", "expected str, got bytes"),
@@ -374,6 +375,32 @@ def test_exceptions_of_the_value_are_raised_unchanged():
 
     with pytest.raises(KeyError, match="boom"):
         TypeSchema("Array", (INT,)).convert(Broken([1]))
+
+
+class _Unready(numbers.Integral):
+    """A number whose conversions raise an exception."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def fail(self):
+        raise self.error
+
+    __int__ = __bool__ = fail
+    for _name in numbers.Integral.__abstractmethods__ - {"__int__"}:
+        locals()[_name] = lambda self, *args: 0
+
+
+@pytest.mark.parametrize("origin", ["int", "float", "bool"])
+def test_a_number_whose_conversion_fails_does_not_have_the_type(origin):
+    """Regression: `convert` and `check_value` raised the exception of ``__int__``."""
+    value = _Unready(KeyError("later"))
+    assert refusal(TypeSchema(origin), value) == f"{origin}() failed for _Unready: 'later'"
+    with pytest.raises(TypeError, match="type check failed for") as raised:
+        TypeSchema(origin).check_value(value)
+    assert isinstance(raised.value.__cause__, KeyError)
+    with pytest.raises(MemoryError):
+        TypeSchema(origin).convert(_Unready(MemoryError()))
 
 
 # ---- alternatives ----------------------------------------------------------------------------

@@ -154,6 +154,31 @@ inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   }
 }
 
+// Returns the number of elements from the first to the last element of a tensor.  Fails: ValueError
+// if an extent or stride is negative, or the number overflows.
+inline int64_t CountStridedElements(ShapeView shape, ShapeView strides) {
+  if (shape.size() != strides.size()) {
+    ThrowTensorValue("shape and strides must have the same size.");
+  }
+  int64_t count = 1;
+  bool is_empty = false;
+  bool overflows = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) ThrowExtent(i, shape[i]);
+    if (strides[i] < 0) ThrowTensorValue("FromEnvAllocStrided: expected strides >= 0");
+    if (shape[i] == 0) {
+      is_empty = true;
+      continue;
+    }
+    int64_t distance;
+    overflows = __builtin_mul_overflow(shape[i] - 1, strides[i], &distance) ||
+                __builtin_add_overflow(count, distance, &count) || overflows;
+  }
+  if (is_empty) return 0;
+  if (overflows) ThrowDataSize(shape.size());
+  return count;
+}
+
 // Returns a copy of the DLTensor `prototype` with the given shape and strides.  The arrays of shape
 // and strides are borrowed.
 inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides,
@@ -294,6 +319,15 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     TVMFFIObjectHandle out;
     detail::CheckSafeCall(env_alloc(&prototype, &out));
     return FromOwnedHandle(out);
+  }
+  // Allocates a tensor with the given strides, which must not be negative.  Allocators ignore the
+  // strides of a prototype, so env_alloc allocates the elements as a tensor with one dimension.
+  static Tensor FromEnvAllocStrided(int (*env_alloc)(DLTensor*, TVMFFIObjectHandle*),
+                                    ShapeView shape, ShapeView strides, DLDataType dtype,
+                                    DLDevice device) {
+    int64_t count = detail::CountStridedElements(shape, strides);
+    if (shape.size() == 0) return FromEnvAlloc(env_alloc, shape, dtype, device);
+    return FromEnvAlloc(env_alloc, ShapeView(&count, 1), dtype, device).as_strided(shape, strides);
   }
   // Return a Tensor for a DLPack managed tensor.  Takes ownership of the managed tensor unless the
   // conversion throws.

@@ -551,6 +551,8 @@ cdef class Error(CObject):
             return exception
 
     def __reduce__(self):
+        if self.chandle == NULL:
+            return CObject.__reduce__(self)
         return Error, (self.kind, self.message, self.backtrace)
 
     def __repr__(self):

@@ -5,11 +5,16 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 
-# Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is the device
-# of the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL. Fails:
-# BufferError if the consumer requests another device or a copy; TypeError for positional or unknown
+# Requests of a consumer in the arguments of `__dlpack__`.
+cdef enum:
+    VERSIONED_CAPSULE = 1
+    COPIED_MEMORY = 2
+
+# Return the requests in the arguments of `__dlpack__`, combined with `|`.  `device` is the device of
+# the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL. Fails:
+# BufferError if the consumer requests another device; TypeError for positional or unknown
 # arguments.
-cdef bint requests_versioned_capsule(
+cdef int requests_of_consumer(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names) except -1
 # Return a new capsule of the legacy kind ("dltensor").  Its export owns a reference to the tensor.
 # Fails: MemoryError; BufferError for a read-only tensor, because a legacy capsule has no flag for
@@ -18,6 +23,8 @@ cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor)
 # Same as `new_legacy_capsule`, but return a "dltensor_versioned" capsule, which has a read-only
 # flag. Fails: MemoryError.
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
+# Tell the consumer of a new versioned capsule that the memory is a copy.
+cdef int mark_as_copied(object capsule) except -1
 
 
 # Deleters (functions that free an object) of read-only tensors.  A tensor is read-only if the

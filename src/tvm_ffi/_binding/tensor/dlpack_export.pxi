@@ -47,6 +47,13 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
     return _consume_reference(capsule)
 
 
+cdef int mark_as_copied(object capsule) except -1:
+    cdef abi.DLManagedTensorVersioned* managed = <abi.DLManagedTensorVersioned*>(
+        PyCapsule_GetPointer(capsule, b"dltensor_versioned"))
+    managed.flags |= abi.DLPACK_FLAG_BITMASK_IS_COPIED
+    return 0
+
+
 cdef inline object _consume_reference(PyObject* owned):
     """Return the object `owned` as a Cython variable.  Consumes the reference `owned`."""
     value = <object>owned
@@ -192,11 +199,12 @@ cdef int _find_keyword(PyObject* name) except -1:
     raise TypeError(f"__dlpack__() got an unexpected keyword argument {<object>name!r}")
 
 
-cdef bint requests_versioned_capsule(
+cdef int requests_of_consumer(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names
 ) except -1:
     cdef PyObject* values[NUM_KEYWORDS]
     cdef Py_ssize_t i
+    cdef int requests = 0
     if num_args != 0:
         raise TypeError(f"__dlpack__() takes keyword arguments only, got {num_args} positional")
     for i in range(NUM_KEYWORDS):
@@ -207,9 +215,10 @@ cdef bint requests_versioned_capsule(
     if values[DL_DEVICE] != Py_None:
         _check_device(device, <object>values[DL_DEVICE])
     if values[COPY] != Py_None and <object>values[COPY]:
-        raise BufferError(
-            "__dlpack__: cannot export a copy; copy the tensor with the consuming library")
-    return values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION])
+        requests = COPIED_MEMORY
+    if values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION]):
+        requests |= VERSIONED_CAPSULE
+    return requests
 
 
 cdef bint _is_versioned(object max_version) except -1:

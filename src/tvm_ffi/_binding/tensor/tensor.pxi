@@ -231,10 +231,7 @@ cdef class Tensor(CObject):
         return self.__reduce_ex__(2)
 
     def __copy__(self):
-        cdef Tensor wrapper = _private_wrapper(self)
-        return wrap_tensor(new_tensor_of_content(
-            _copy_of_content(wrapper), wrapper.shape, _dltensor_of(wrapper).dtype,
-            _is_read_only(wrapper)))
+        return _copied(self, _is_read_only(self))
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -482,6 +479,13 @@ cdef object _copy_of_content(Tensor wrapper):
     return copy_content(_dltensor_of(wrapper), wrapper.chandle != NULL)
 
 
+cdef Tensor _copied(Tensor tensor, bint is_read_only):
+    """Return a compact tensor with a copy of the elements."""
+    cdef Tensor wrapper = _private_wrapper(tensor)
+    return wrap_tensor(new_tensor_of_content(
+        _copy_of_content(wrapper), wrapper.shape, _dltensor_of(wrapper).dtype, is_read_only))
+
+
 cdef tuple _shape_or_strides(Tensor tensor, bint wants_strides):
     """Return the strides of a tensor if `wants_strides` is True, otherwise its shape.
 
@@ -547,12 +551,27 @@ cdef object _dlpack(
 ):
     cdef Tensor tensor = <Tensor>self
     exported_handle(tensor)
-    cdef bint is_versioned = requests_versioned_capsule(
-        _dltensor_of(tensor).device, args, num_args, names)
+    cdef int requests = requests_of_consumer(_dltensor_of(tensor).device, args, num_args, names)
     # Read the handle again, because comparing the arguments may have run Python code.
-    if is_versioned:
+    if requests == VERSIONED_CAPSULE:
         return new_versioned_capsule(exported_handle(tensor))
-    return new_legacy_capsule(exported_handle(tensor))
+    if requests == 0:
+        return new_legacy_capsule(exported_handle(tensor))
+    return _capsule_of_copy(tensor, (requests & VERSIONED_CAPSULE) != 0)
+
+
+cdef object _capsule_of_copy(Tensor tensor, bint is_versioned):
+    """Return a capsule of a writable copy, which the capsule owns."""
+    cdef Tensor copied
+    try:
+        copied = _copied(tensor, False)
+    except TypeError as error:
+        raise BufferError(f"__dlpack__(copy=True): cannot export a copy: {error}") from None
+    if not is_versioned:
+        return new_legacy_capsule(exported_handle(copied))
+    capsule = new_versioned_capsule(exported_handle(copied))
+    mark_as_copied(capsule)
+    return capsule
 
 
 # Consumers call `__dlpack__` for every tensor, so it must be fast.  It is added to the class as a C
@@ -565,7 +584,7 @@ _DLPACK_METHOD.ml_doc = b"""\
 __dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)
 --
 
-Export as a DLPack capsule over the same memory.
+Export as a DLPack capsule over the same memory, or over a copy.
 
 Parameters
 ----------
@@ -577,13 +596,13 @@ max_version : tuple of int, optional
 dl_device : tuple of int, optional
     Device that the consumer requires; it must be the device of the tensor.
 copy : bool, optional
-    True is refused: the consumer must copy.
+    True for a copy of the elements; only tensors in CPU memory can be copied.
 
 Raises
 ------
 BufferError
-    If the request requires a copy, or a legacy capsule of a read-only tensor, which cannot
-    be marked.
+    If the request requires another device, a copy of a tensor that is not in CPU memory, or a
+    legacy capsule of a read-only tensor, which cannot be marked.
 """
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gc
 import pickle
@@ -393,6 +394,13 @@ def test_py_error_returns_the_exception():
     assert type(error) is IndexError
     assert error.args == ("m",)
     assert frame_names(error)[-1] == "F"
+
+
+def test_empty_error_pickles_as_other_empty_wrappers():
+    """Regression: ValueError, because an empty wrapper has no strings."""
+    empty = core.Error.__new__(core.Error)
+    assert pickle.loads(pickle.dumps(empty)).__chandle__() == 0
+    assert repr(copy.copy(empty)) == "Error(chandle=None)"
 
 
 def test_error_pickles_by_its_three_strings():

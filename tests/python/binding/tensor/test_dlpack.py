@@ -406,10 +406,36 @@ def test_export_to_another_device_is_refused(tensor):
     assert tensor.__dlpack__(dl_device=(1, 0))
 
 
-def test_export_of_a_copy_is_refused(tensor):
-    with pytest.raises(BufferError, match="copy"):
-        tensor.__dlpack__(copy=True)
-    assert tensor.__dlpack__(copy=False)
+def test_export_of_a_copy():
+    """Regression: BufferError, so that ``np.from_dlpack(tensor, copy=True)`` failed."""
+    array = np.arange(6, dtype="float32").reshape(2, 3).T
+    tensor = tvm_ffi.from_dlpack(array)
+    copied = np.from_dlpack(tensor, copy=True)
+    shared = np.from_dlpack(tensor, copy=False)
+    array[0, 0] = 9
+    assert copied.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert shared[0, 0] == 9
+    copied[0, 0] = 7  # the copy is writable, and lives without the tensor
+    assert array[0, 0] == 9
+    del tensor, shared
+    gc.collect()
+    assert copied[0, 0] == 7
+    frozen = np.arange(3)
+    frozen.flags.writeable = False
+    assert np.from_dlpack(tvm_ffi.from_dlpack(frozen), copy=True).flags.writeable
+    assert tvm_ffi.from_dlpack(frozen).__dlpack__(copy=True)  # a copy needs no read-only mark
+    is_copied = 1 << 1
+    for copy, flags in ((True, is_copied), (False, 0), (None, 0)):
+        capsule = tvm_ffi.from_dlpack(array).__dlpack__(copy=copy, max_version=(1, 0))
+        assert read_versioned(capsule).flags == flags
+
+
+def test_export_of_a_copy_that_cannot_be_made():
+    for source in (Source(device=(2, 0)), Source(dtype=(3, 64, 1))):  # CUDA, opaque handles
+        tensor = tvm_ffi.from_dlpack(source)
+        with pytest.raises(BufferError, match=r"__dlpack__\(copy=True\): cannot export a copy: "):
+            tensor.__dlpack__(copy=True)
+        assert tensor.__dlpack__()
 
 
 def test_positional_export_arguments_are_refused(tensor):
