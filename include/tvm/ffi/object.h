@@ -427,8 +427,10 @@ inline constexpr bool exact_container_holds_v<RefType, ObjectType, true> =
     std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
 }  // namespace detail
 
-// True if a RefType can refer to every ObjectType.
-template <typename RefType, typename ObjectType>
+// True if a RefType can refer to every ObjectType.  Specialize it as true for reference classes
+// whose _type_container_is_exact is false; `Enable` restricts a partial specialization to some
+// types.
+template <typename RefType, typename ObjectType, typename Enable = void>
 inline constexpr bool object_ref_contains_v = detail::exact_container_holds_v<RefType, ObjectType>;
 
 }  // namespace ffi
