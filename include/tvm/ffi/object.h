@@ -136,8 +136,8 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
   return actual > target && HasAncestor(actual, target, TVMFFIGetTypeInfo(target)->type_depth);
 }
 
-// Throws TypeError "Cannot treat type `from` as type `to`", or OverflowError if `from` describes an
-// integer out of range.  Defined in error.h.
+// Throws TypeError "Cannot treat type `from` as type `to`", or OverflowError if `from` describes a
+// number out of range.  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
                                                          const std::string& to);
 // Throws InternalError for a null reference to the type with this key.  Defined in error.h.
