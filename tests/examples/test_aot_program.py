@@ -94,7 +94,7 @@ int __tvm_ffi_check(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIA
   (void)self, (void)args, (void)num_args;
   static void* slot;
   if (TVMFFIEnvCheckSignals() || TVMFFIHandleInitOnce(&slot, 0)) return -1;
-  return TVMFFIHostIsReadOnly(0, 0) || TVMFFIHostMoveResults(result, 0, 0);
+  return TVMFFIHostIsReadOnly(0) || TVMFFIHostMoveResults(result, 0, 0);
 }
 """
 LOADER = """
