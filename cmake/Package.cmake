@@ -50,4 +50,8 @@ if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
     PATTERN "*.py" EXCLUDE)  # only the build of the binding runs these scripts
+  # Cargo packages depend on the crate by path: `tvm-ffi-config --rust` prints the folder.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/rust/src DESTINATION rust)
+  install(FILES ${PROJECT_SOURCE_DIR}/rust/Cargo.toml ${PROJECT_SOURCE_DIR}/rust/build.rs
+    DESTINATION rust)
 endif()

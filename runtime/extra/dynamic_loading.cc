@@ -4,6 +4,8 @@
 // In the static archive, only a weak reference leads to this file.  A program that is linked with
 // the archive contains this file, and needs dlopen, only if the linker is told to require the
 // symbol `tvm_ffi_dynamic_loading`.
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/extra/c_host_call.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -13,6 +15,15 @@
 
 namespace tvm::ffi::extra {
 namespace {
+
+// Loaded libraries may call every function of the ABI.  These functions are in files that nothing
+// else in the archive refers to, one of them for each file.
+[[maybe_unused, gnu::used]] const void* const kFunctionsForLibraries[] = {
+    reinterpret_cast<const void*>(&TVMFFIEnvCheckSignals),
+    reinterpret_cast<const void*>(&TVMFFIHandleInitOnce),
+    reinterpret_cast<const void*>(&TVMFFIHostCall),
+    reinterpret_cast<const void*>(&TVMFFIHostMoveResults),
+};
 
 Module LoadSharedLibrary(const String& path, const String& /*format*/) {
   LoadedLibrary loaded = LoadLibrary(OpenSharedLibrary(path));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Immutable containers: [`Array`], [`Map`] and [`Shape`].
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::{BuildHasher, Hash};
 
 use crate::abi::{self, TVMFFIAny, TVMFFISeqCell, TVMFFIShapeCell};
 use crate::any::{Any, AnyView};
@@ -220,21 +222,109 @@ impl Map {
     /// # Errors
     /// The error of a runtime function.
     pub fn pairs(&self) -> Result<Vec<(Any, Any)>> {
-        // Arguments of the iterator function, which select its action.
-        const KEY: i64 = 0;
-        const VALUE: i64 = 1;
-        const NEXT: i64 = 2; // advances to the next pair; returns false at the end
-        let mut pairs = Vec::with_capacity(self.len()?);
-        if self.is_empty()? {
+        pairs_of(&Any::new(self.clone())?)
+    }
+}
+
+/// Return all pairs of a Map or a Dict, in order.
+fn pairs_of(container: &Any) -> Result<Vec<(Any, Any)>> {
+    // Arguments of the iterator function, which select its action.
+    const KEY: i64 = 0;
+    const VALUE: i64 = 1;
+    const NEXT: i64 = 2; // advances to the next pair; returns false at the end
+    let (size, iterator) = if container.view().type_index() == abi::kTVMFFIDict {
+        ("ffi.DictSize", "ffi.DictForwardIterFunctor")
+    } else {
+        ("ffi.MapSize", "ffi.MapForwardIterFunctor")
+    };
+    let size: usize = Function::global(size)?.call((container,))?;
+    let mut pairs = Vec::with_capacity(size);
+    if size == 0 {
+        return Ok(pairs);
+    }
+    let iterator: Function = Function::global(iterator)?.call((container,))?;
+    loop {
+        pairs.push((iterator.call((KEY,))?, iterator.call((VALUE,))?));
+        if !iterator.call::<bool>((NEXT,))? {
             return Ok(pairs);
         }
-        let iterator: Function = Function::global("ffi.MapForwardIterFunctor")?.call((self,))?;
-        loop {
-            pairs.push((iterator.call((KEY,))?, iterator.call((VALUE,))?));
-            if !iterator.call::<bool>((NEXT,))? {
-                return Ok(pairs);
-            }
-        }
+    }
+}
+
+/// Convert a Map or a Dict to a map type of the standard library.
+fn map_from<K: FromAny, V: FromAny, M: FromIterator<(K, V)>>(
+    argument: &AnyView<'_>,
+) -> Result<M, Mismatch> {
+    if !matches!(argument.type_index(), abi::kTVMFFIMap | abi::kTVMFFIDict) {
+        return Err(Mismatch::expected("Map", argument));
+    }
+    let pairs = pairs_of(&argument.retained()).map_err(|error| Mismatch::value(error.message()))?;
+    let convert = |(key, value): &(Any, Any)| {
+        // SAFETY: types that convert from values of every lifetime borrow from none of them.
+        let (new_key, new_value) =
+            unsafe { (K::from_argument(&key.view()), V::from_argument(&value.view())) };
+        let in_key = |mismatch: Mismatch| Mismatch {
+            text: format!("key {key:?}: {}", mismatch.text),
+            ..mismatch
+        };
+        let in_value = |mismatch: Mismatch| Mismatch {
+            text: format!("value of key {key:?}: {}", mismatch.text),
+            ..mismatch
+        };
+        Ok((new_key.map_err(in_key)?, new_value.map_err(in_value)?))
+    };
+    pairs.iter().map(convert).collect()
+}
+
+fn map_into<K: IntoAny, V: IntoAny>(pairs: impl Iterator<Item = (K, V)>) -> Result<Any> {
+    let pair = |(key, value): (K, V)| Ok((key.into_any()?, value.into_any()?));
+    Map::new(pairs.map(pair).collect::<Result<Vec<_>>>()?)?.into_any()
+}
+
+impl<K: IntoAny, V: IntoAny, S> IntoAny for HashMap<K, V, S> {
+    fn into_any(self) -> Result<Any> {
+        map_into(self.into_iter())
+    }
+}
+
+impl<'a, K: IntoAny, V: IntoAny, S> IntoArgument<'a> for HashMap<K, V, S> {
+    fn into_argument(self) -> Result<Argument<'a>> {
+        Ok(Argument::made(self.into_any()?))
+    }
+}
+
+/// Accepts a `Map` or a `Dict`.
+impl<'a, K, V, S> FromArgument<'a> for HashMap<K, V, S>
+where
+    K: FromAny + Eq + Hash,
+    V: FromAny,
+    S: BuildHasher + Default,
+{
+    const TYPE: ParameterType = ParameterType::other("Map");
+
+    unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
+        map_from(argument)
+    }
+}
+
+impl<K: IntoAny, V: IntoAny> IntoAny for BTreeMap<K, V> {
+    fn into_any(self) -> Result<Any> {
+        map_into(self.into_iter())
+    }
+}
+
+impl<'a, K: IntoAny, V: IntoAny> IntoArgument<'a> for BTreeMap<K, V> {
+    fn into_argument(self) -> Result<Argument<'a>> {
+        Ok(Argument::made(self.into_any()?))
+    }
+}
+
+/// Accepts a `Map` or a `Dict`.
+impl<'a, K: FromAny + Ord, V: FromAny> FromArgument<'a> for BTreeMap<K, V> {
+    const TYPE: ParameterType = ParameterType::other("Map");
+
+    unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
+        map_from(argument)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
+use std::panic::Location;
 
 use crate::abi::{self, TVMFFIAny};
 use crate::any::{Any, AnyView, NONE};
@@ -141,15 +142,21 @@ impl Function {
     /// Call the function, with a tuple of up to twelve arguments or a slice of values.
     ///
     /// # Errors
-    /// The error that the function raises; TypeError if the result does not convert to `R`;
-    /// ValueError for a tensor whose memory a running exported function borrows.
+    /// The error that the function raises; TypeError, with file and line of this call, if the
+    /// result does not convert to `R`; ValueError for a tensor whose memory a running exported
+    /// function borrows.
+    #[track_caller]
     pub fn call<'a, R: FromAny>(&self, arguments: impl ArgumentList<'a>) -> Result<R> {
-        arguments
-            .with_values(|values, passed| {
-                let _scope = pass_arguments(values, passed)?;
-                self.call_unchecked(values)
-            })?
-            .get()
+        let result = arguments.with_values(|values, passed| {
+            let _scope = pass_arguments(values, passed)?;
+            self.call_unchecked(values)
+        })?;
+        let call = Location::caller();
+        // SAFETY: a type that converts from values of every lifetime borrows from none of them.
+        unsafe { R::from_argument(&result.view()) }.map_err(|mismatch| {
+            let text = format!("result of the function called at {call}: {}", mismatch.text);
+            Error::new(mismatch.kind, text)
+        })
     }
 
     /// Call the function with ABI values; return its result without conversion.

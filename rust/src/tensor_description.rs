@@ -298,10 +298,10 @@ impl<'a> TensorDescription<'a> {
     }
 
     /// Return the address of the element at an index; the address may be unaligned.
-    pub(crate) fn element_address<T: Element>(&self, index: &[usize]) -> Result<*mut T> {
+    pub(crate) fn element_address<T: Element>(&self, index: &[i64]) -> Result<*mut T> {
         let shape = self.shape();
         let is_inside = index.len() == shape.len()
-            && index.iter().zip(shape).all(|(index, extent)| (*index as u64) < *extent as u64);
+            && index.iter().zip(shape).all(|(index, extent)| (0..*extent).contains(index));
         if !is_inside {
             let text = format!("expected an index of a tensor of shape {shape:?}, got {index:?}");
             return Err(Error::new("IndexError", text));

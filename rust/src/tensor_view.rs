@@ -136,12 +136,13 @@ impl<'a> TensorView<'a> {
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
     }
 
-    /// Return one element; the tensor can have any strides.
+    /// Return one element; the tensor can have any strides. Indices and extents have one type:
+    /// `for i in 0..view.shape()[0] { view.get::<f32>(&[i])?; }`.
     ///
     /// # Errors
     /// IndexError if the index is out of range; ValueError unless the elements have dtype `T` and
     /// are in host memory.
-    pub fn get<T: Element>(&self, index: &[usize]) -> Result<T> {
+    pub fn get<T: Element>(&self, index: &[i64]) -> Result<T> {
         let address = self.element_address::<T>(index)?;
         // SAFETY: `address` is the address of an element of the tensor.
         Ok(unsafe { address.read_unaligned() })
@@ -243,7 +244,7 @@ impl<'a> TensorMut<'a> {
     ///
     /// # Errors
     /// See [`TensorView::get`].
-    pub fn set<T: Element>(&mut self, index: &[usize], value: T) -> Result<()> {
+    pub fn set<T: Element>(&mut self, index: &[i64], value: T) -> Result<()> {
         let address = self.element_address::<T>(index)?;
         // SAFETY: `address` is the address of an element of the tensor, to which `self` has
         // exclusive access.

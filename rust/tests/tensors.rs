@@ -118,6 +118,9 @@ fn strided_tensors_are_read_by_index() -> Result<()> {
     assert_eq!(view.as_mut_slice::<f32>().unwrap_err().message(), text);
     assert_eq!(view.as_view().get::<f32>(&[3, 0]).unwrap_err().kind(), "IndexError");
     assert_eq!(view.as_view().get::<f32>(&[0]).unwrap_err().kind(), "IndexError");
+    assert_eq!(view.as_view().get::<f32>(&[-1, 0]).unwrap_err().kind(), "IndexError");
+    let last = view.shape().iter().map(|extent| extent - 1).collect::<Vec<_>>();
+    assert_eq!(view.as_view().get::<f32>(&last)?, 6.0);
     assert_eq!(elements[3], 9.0);
     Ok(())
 }

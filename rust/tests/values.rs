@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Conversions between Rust values and ABI values.
 
+use std::collections::{BTreeMap, HashMap};
+
 use pytvmffi::abi::{self, TVMFFIAny};
-use pytvmffi::{Any, AnyView, Array, ByteBuf, Bytes, DataType, Device, Map, Result, Shape};
+use pytvmffi::{
+    Any, AnyView, Array, ByteBuf, Bytes, DataType, Device, Error, Function, Map, Result, Shape,
+};
 
 fn raw_value(type_index: i32, number: i64) -> TVMFFIAny {
     TVMFFIAny {
@@ -111,6 +115,32 @@ fn maps_keep_insertion_order() -> Result<()> {
     assert_eq!(values, (0..40).collect::<Vec<_>>());
     assert!(Map::new([])?.pairs()?.is_empty());
     assert_eq!(Shape::new(&[])?.extents(), [0i64; 0]);
+    Ok(())
+}
+
+#[test]
+fn maps_of_the_standard_library_convert_in_both_directions() -> Result<()> {
+    let scores = HashMap::from([("a".to_string(), 1i64), ("b".to_string(), 2)]);
+    let map = Any::new(scores.clone())?;
+    assert_eq!(map.get::<Map>()?.get::<i64>("b")?, Some(2));
+    assert_eq!(map.get::<HashMap<String, i64>>()?, scores);
+    let sorted = map.get::<BTreeMap<String, f64>>()?;
+    assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [("a".into(), 1.0), ("b".into(), 2.0)]);
+
+    let dict: Any = Function::global("ffi.Dict")?.call((7, "seven"))?;
+    assert_eq!(dict.get::<BTreeMap<i64, String>>()?, BTreeMap::from([(7, "seven".into())]));
+    let size = Function::global("ffi.MapSize")?;
+    assert_eq!(size.call::<i64>((BTreeMap::from([(7, true), (8, false)]),))?, 2);
+    assert!(Any::new(HashMap::<i64, i64>::new())?.get::<BTreeMap<i64, i64>>()?.is_empty());
+
+    let message = |error: Error| error.message().to_string();
+    let value = Any::new(BTreeMap::from([("a", 1)]))?.get::<HashMap<String, String>>();
+    let value = value.map_err(message);
+    assert_eq!(value.unwrap_err(), "value of key \"a\": expected str, got int");
+    let key = dict.get::<BTreeMap<String, String>>().map_err(message);
+    assert_eq!(key.unwrap_err(), "key 7: expected str, got int");
+    let array = Any::new(vec![1])?.get::<HashMap<i64, i64>>().map_err(message);
+    assert_eq!(array.unwrap_err(), "expected Map, got Array");
     Ok(())
 }
 

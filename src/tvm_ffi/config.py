@@ -45,6 +45,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("libdir", "folder of libtvm_ffi", _library_folder),
     ("libfiles", "libtvm_ffi with its folder", libinfo.find_libtvm_ffi),
     ("sourcedir", "folder of the runtime's sources", libinfo.find_source_path),
+    ("rust", "folder of the Rust crate, for `cargo add --path`", libinfo.find_rust_path),
     ("cython-lib-path", "extension module that defines Function", libinfo.find_cython_lib),
     ("cxxflags", "flags for a C++ compiler", lambda: f"{_include_flags()} -std=c++17"),
     ("cflags", "flags for a C compiler", _include_flags),

@@ -79,6 +79,11 @@ def find_source_path() -> str:
     return str(_find_file("runtime/core/object_api.cc").parents[2])
 
 
+def find_rust_path() -> str:
+    """Return the folder of the Rust crate ``pytvmffi``, the path of a Cargo dependency."""
+    return str(_find_file("rust/Cargo.toml").parent)
+
+
 def find_cython_lib() -> str:
     """Return the path of the extension module that defines ``Function``."""
     from importlib.machinery import EXTENSION_SUFFIXES

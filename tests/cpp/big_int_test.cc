@@ -389,6 +389,51 @@ TEST_CASE("ownership") {
   CHECK(detail::int_ops::IsNormalizedZero(BigIntUnsafe::GetArrayView(BigInt())));
 }
 
+TEST_CASE("numbers are built from words and divided as words") {
+  ObjectPtr<detail::BigIntObj> object = make_inplace_array_object<detail::BigIntObj, int64_t>(3, 3);
+  int64_t* words = BigIntUnsafe::GetMutableData(object);
+  words[0] = 1;
+  words[1] = 2;
+  words[2] = 0;
+  CHECK_EQ(BigIntUnsafe::GetArrayView(object).size(), 3);
+  BigIntUnsafe::ShrinkSize(object, 2);
+  CHECK_EQ(BigIntUnsafe::GetArrayView(object).size(), 2);
+  BigInt wide = BigIntUnsafe::Normalize(object);
+  CHECK_EQ(Text(wide), "36893488147419103233");  // 2 * 2**64 + 1
+  words[1] = 0;
+  CHECK_EQ(BigIntUnsafe::GetInt64(BigIntUnsafe::Normalize(object)), 1);
+
+  auto check = [](BigInt a, BigInt b, const char* quotient, const char* remainder) {
+    auto result = detail::int_ops::DivRemFallback(BigIntUnsafe::GetArrayView(a),
+                                                  BigIntUnsafe::GetArrayView(b));
+    CHECK_EQ(Text(result.first), quotient);
+    CHECK_EQ(Text(result.second), remainder);
+  };
+  check(7, 2, "3", "1");
+  check(-7, 2, "-3", "-1");
+  check(INT64_MIN, -1, "9223372036854775808", "0");
+  check(7, Power(70), "0", "7");
+  check(Power(70), Power(65), "32", "0");
+  BigInt large = Power(70);
+  auto by_word = detail::int_ops::DivRemFallback(BigIntUnsafe::GetArrayView(large), -1000);
+  CHECK_EQ(Text(by_word.first), "-1180591620717411303");
+  CHECK_EQ(Text(by_word.second), "424");
+  CHECK_EQ(Thrown([&] { detail::int_ops::DivRemFallback(BigIntUnsafe::GetArrayView(large), 0); }),
+           "ZeroDivisionError: Division by zero");
+}
+
+TEST_CASE("a word and a raw value are read as numbers") {
+  int64_t word = -7;
+  CHECK(BigIntUnsafe::CheckInt64(word));
+  CHECK_EQ(BigIntUnsafe::GetInt64(word), -7);
+  CHECK_EQ(BigIntUnsafe::GetArrayView(word).size(), 1);
+  CHECK_EQ(BigIntUnsafe::GetArrayView(word)[0], -7);
+  Any small = 5;
+  Any wide = Power(70);
+  CHECK_EQ(BigIntUnsafe::GetArrayView(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(small))[0], 5);
+  CHECK_EQ(BigIntUnsafe::GetArrayView(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(wide))[1], 64);
+}
+
 // Results of ==, !=, <, >, <= and >= as one string.
 template <typename A, typename B>
 std::string Compared(const A& a, const B& b) {

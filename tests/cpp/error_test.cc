@@ -147,6 +147,13 @@ TEST_CASE("every exception becomes an error") {
   CHECK_EQ(Raised([] { throw 5; }).kind(), "InternalError");
 }
 
+// Only values convert: an Expected<void> has none.
+static_assert(!std::is_convertible_v<Expected<void>, Expected<Any>> &&
+              !std::is_convertible_v<Expected<Any>, Expected<void>> &&
+              !std::is_convertible_v<Expected<int>, Expected<void>> &&
+              !std::is_convertible_v<Expected<void>, Expected<int>> &&
+              std::is_convertible_v<Expected<int>, Expected<Any>>);
+
 Expected<int> Half(int x) {
   TVM_FFI_RET_CHECK(x >= 0, ValueError) << "negative";
   TVM_FFI_RET_CHECK_EQ(x % 2, 0, ValueError);

@@ -128,16 +128,16 @@ std::string CallError(Arg argument) {
 
 TEST_CASE("errors of arguments name the function, the argument, the value and the C++ type") {
   CHECK_EQ(CallError<int32_t>(int64_t{2147483653}),
-           "OverflowError: Integer out of range on argument #0 when calling: `f(0: int) -> void`: "
+           "OverflowError: Number out of range on argument #0 when calling: `f(0: int) -> void`: "
            "2147483653 does not fit int32_t");
   CHECK_EQ(CallError<uint64_t>(-1),
-           "OverflowError: Integer out of range on argument #0 when calling: `f(0: int) -> void`: "
+           "OverflowError: Number out of range on argument #0 when calling: `f(0: int) -> void`: "
            "-1 does not fit uint64_t");
   CHECK_EQ(CallError<Level>(256),
-           "OverflowError: Integer out of range on argument #0 when calling: `f(0: int) -> void`: "
+           "OverflowError: Number out of range on argument #0 when calling: `f(0: int) -> void`: "
            "256 does not fit uint8_t");
   CHECK_EQ(CallError<Optional<int8_t>>(200),
-           "OverflowError: Integer out of range on argument #0 when calling: `f(0: Optional<int>) "
+           "OverflowError: Number out of range on argument #0 when calling: `f(0: Optional<int>) "
            "-> void`: 200 does not fit int8_t");
   CHECK_EQ(CallError<int32_t>(1.5),
            "TypeError: Mismatched type on argument #0 when calling: `f(0: int) -> void`. Expected "
@@ -145,7 +145,7 @@ TEST_CASE("errors of arguments name the function, the argument, the value and th
   Function second = Function::FromTyped([](int64_t, int8_t b) { return b; }, "second");
   CHECK_EQ(second(INT64_MAX, -128).cast<int64_t>(), -128);
   CHECK_EQ(Thrown([&] { second(1, 128); }),
-           "OverflowError: Integer out of range on argument #1 when calling: `second(0: int, 1: "
+           "OverflowError: Number out of range on argument #1 when calling: `second(0: int, 1: "
            "int) -> int`: 128 does not fit int8_t");
 }
 

@@ -6,6 +6,8 @@
 #include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/function.h>
 
+#include <ostream>
+
 namespace {
 
 using namespace tvm::ffi;
@@ -139,6 +141,35 @@ TEST_CASE("an optional pointer is read as a pointer to another class") {
   CHECK(pointer.as_or_throw<Shape>().same_as(shape));
 }
 
+// Returns whether an Optional keeps its value if the value is taken out of an rvalue.
+template <typename T, typename F>
+bool KeepsValue(Optional<T> source, F take) {
+  take(std::move(source));
+  return source.has_value();
+}
+
+TEST_CASE("taking the value out of an rvalue moves it") {
+  // Regression: values of pointers and all results of as_or_throw were copied.
+  auto dereference = [](auto&& optional) { auto taken = *std::move(optional); };
+  auto value = [](auto&& optional) { auto taken = std::move(optional).value(); };
+  Shape shape = {1, 2};
+  Arc<ShapeObj> arc = AnyView(shape).cast<Arc<ShapeObj>>();
+  auto as_shape = [](auto&& optional) { std::move(optional).template as_or_throw<Shape>(); };
+  auto check = [&](auto optional, auto as_or_throw) {
+    CHECK(!KeepsValue(optional, dereference));
+    CHECK(!KeepsValue(optional, value));
+    CHECK(!KeepsValue(optional, as_or_throw));
+  };
+  check(Optional<ObjectPtr<ShapeObj>>(arc), as_shape);
+  check(Optional<Arc<ShapeObj>>(arc), as_shape);
+  check(Optional<Shape>(shape), as_shape);
+  check(Optional<String>("ab"),
+        [](auto&& text) { std::move(text).template as_or_throw<String>(); });
+  const Optional<String> constant = String("ab");
+  CHECK_EQ(constant.as_or_throw<String>(), "ab");
+  CHECK(constant.has_value());
+}
+
 template <typename T>
 constexpr bool kIsExact = T::_type_container_is_exact;
 static_assert(!kIsExact<Array<int>> && !kIsExact<Optional<Array<int>>> && !kIsExact<Optional<int>>);
@@ -148,4 +179,24 @@ static_assert(object_ref_contains_v<Function, FunctionObj> &&
               !object_ref_contains_v<int, ArrayObj> &&
               !object_ref_contains_v<Variant<int, Function>, FunctionObj>);
 
+// A reference class that checks its elements; the specialization below names the elements that
+// need no check.
+template <typename T>
+class Checked : public ObjectRef {
+ public:
+  static constexpr bool _type_container_is_exact = false;
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Checked, ObjectRef, ShapeObj);
+};
+
 }  // namespace
+
+template <typename T, typename ObjectType>
+inline constexpr bool tvm::ffi::object_ref_contains_v<
+    Checked<T>, ObjectType, std::enable_if_t<std::is_base_of_v<ShapeObj, ObjectType>>> = true;
+
+TEST_CASE("object_ref_contains_v has partial specializations for some object classes") {
+  static_assert(object_ref_contains_v<Checked<int>, ShapeObj> &&
+                !object_ref_contains_v<Checked<int>, ErrorObj>);
+  Shape shape = {1, 2};
+  CHECK(GetRef<Checked<int>>(shape.as<ShapeObj>()).same_as(shape));
+}

@@ -362,6 +362,26 @@ TEST_CASE("errors carry their path") {
   CHECK_EQ(MapFailure(Let(Type(1)), unexpected), "KeyError: unexpected; Type(1) | Let(Type(1))");
 }
 
+// Regression: the context contained the value before the first step.
+TEST_CASE("errors carry the value that the failed step received") {
+  auto fail = [](const LetObj*) -> Any { throw Error("ValueError", "let", ""); };
+  Items root{Let(1)};
+  CHECK_EQ(Failure(StructuralMapExpected<WalkOrder::kPostOrder>(root, fail, Increment)),
+           "ValueError: let; Let(2) | [Let(1)]");
+  auto unexpected = [](const LetObj*) -> Expected<Any> {
+    return TVM_FFI_UNEXPECTED(KeyError) << "let";
+  };
+  CHECK_EQ(Failure(StructuralMapExpected<WalkOrder::kPostOrder>(root, unexpected, Increment)),
+           "KeyError: let; Let(2) | [Let(1)]");
+  auto grow = [](const LetObj* let) -> Changed {
+    if (let->value.as<int64_t>()) return Changed(Let(Type(1)));
+    return Unchanged();
+  };
+  auto fail_type = [](const TypeObj*) -> Any { throw Error("ValueError", "type", ""); };
+  CHECK_EQ(Failure(StructuralMapExpected<WalkOrder::kPreOrder>(root, grow, fail_type)),
+           "ValueError: type; Type(1) | Let(Type(1)) | [Let(1)]");
+}
+
 TEST_CASE("a failed mutation changes nothing and keeps no references") {
   ObjectRef leaf = Type("leaf");
   Items items{1, leaf, 2, leaf};

@@ -299,6 +299,43 @@ TEST_CASE("engines over another base class") {
   CHECK_EQ(Show(dynamic->Mutate(Items{1}).ValueUnchecked()), "[2]");
 }
 
+// A layer that does the recursion itself, up to a depth, and gives the depth to callbacks.
+class LayerObj : public StructuralMapEngineBase {
+ public:
+  using MutatorObjType = LayerObj;
+  using StateTupleType = std::tuple<int>;
+  explicit LayerObj(const StructuralMutatorVTable* vtable) : StructuralMapEngineBase(vtable) {}
+  int depth = 0;
+  Expected<Changed> DefaultMutateExpected(AnyView value,
+                                          InplaceMode mode = InplaceMode::kDisallow) {
+    if (depth == 2) return Changed(Unchanged());
+    ++depth;
+    Expected<Changed> outcome = StructuralMutatorObj::DefaultMutateExpected(value, mode);
+    --depth;
+    return outcome;
+  }
+
+ protected:
+  StateTupleType StateTuple() const noexcept { return depth; }
+};
+
+// Regression: engines called the recursion of StructuralMutatorObj.
+TEST_CASE("a layer between the engine and its base does the recursion") {
+  auto add_depth = [](int64_t value, int depth) { return value + depth; };
+  auto show = [](auto engine) {
+    Items root{0, Items{0, Items{0}}};
+    return Show(engine->StructuralMutatorObj::Mutate(root).ValueOrUnchanged(root));
+  };
+  using Callback = decltype(add_depth);
+  using Pre = StructuralMapEngine<LayerObj, WalkOrder::kPreOrder, Callback>;
+  using Post = StructuralMapEngine<LayerObj, WalkOrder::kPostOrder, Callback>;
+  CHECK_EQ(show(make_object<Pre>(add_depth)), "[1 [2 [0]]]");
+  CHECK_EQ(show(make_object<Post>(add_depth)), "[1 [2 [0]]]");
+  auto read_depth = [](int64_t value, LayerObj* layer) { return value + layer->depth; };
+  using Mutate = StructuralMutateEngine<LayerObj, decltype(read_depth)>;
+  CHECK_EQ(show(make_object<Mutate>(read_depth)), "[1 [2 [0]]]");
+}
+
 // ---- Values that change during the mutation -----------------------------------------------------
 
 // Mutates a container that only the caller's variable owns and that `change` changes; returns the

@@ -85,3 +85,60 @@ def test_a_static_program_needs_no_shared_library(build, run):
     assert "INTERP" not in run("readelf", "--segments", "--wide", program, cwd=program.parent)
     assert needed_libraries(run, program) == set()
     assert run(program, cwd=program.parent) == EXPECTED
+
+
+KERNEL = """
+#include <tvm/ffi/extra/c_host_call.h>
+
+int __tvm_ffi_check(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)self, (void)args, (void)num_args;
+  static void* slot;
+  if (TVMFFIEnvCheckSignals() || TVMFFIHandleInitOnce(&slot, 0)) return -1;
+  return TVMFFIHostIsReadOnly(0) || TVMFFIHostMoveResults(result, 0, 0);
+}
+"""
+LOADER = """
+#include <stdio.h>
+#include <tvm/ffi/c_api.h>
+
+static int load(void) {
+  TVMFFIByteArray name = {"ffi.Module.load_from_file.so", 28};
+  TVMFFIAny args[2] = {{0}}, module = {0};
+  TVMFFIObjectHandle function = 0;
+  args[0].type_index = args[1].type_index = kTVMFFIRawStr;
+  args[0].v_c_str = "./kernel.so";
+  args[1].v_c_str = "";
+  if (TVMFFIFunctionGetGlobal(&name, &function) != 0) return -1;
+  return TVMFFIFunctionCall(function, args, 2, &module);
+}
+
+int main(void) {
+  TVMFFIObjectHandle error;
+  if (load() == 0) return puts("loaded") < 0;
+  TVMFFIErrorMoveFromRaised(&error);
+  return puts(TVMFFIErrorGetCellPtr(error)->message.data) < 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "it needs `TVMFFI"),
+        (("-rdynamic",), "loaded\n"),
+    ],
+)
+def test_kernels_load_into_a_static_program_that_exports_symbols(run, tmp_path, flags, message):
+    """Regression: the message named a later ABI; exported programs lacked functions of the ABI."""
+    (tmp_path / "kernel.c").write_text(KERNEL)
+    (tmp_path / "main.c").write_text(LOADER)
+    options = run("tvm-ffi-config", "--cflags", "--staticlibs", cwd=tmp_path).split()
+    run("cc", "-fPIC", "-shared", "kernel.c", options[0], "-o", "kernel.so", cwd=tmp_path)
+    run("cc", "main.c", *flags, *options, "-o", "main", cwd=tmp_path)
+    printed = run("./main", cwd=tmp_path)
+    assert message in printed
+    if not flags:
+        assert printed.endswith(
+            ", but the program, which contains the runtime, exports no symbols; link the program "
+            "with -rdynamic (in CMake: set its property ENABLE_EXPORTS)\n"
+        )

@@ -25,8 +25,8 @@ fn relu(mut x: TensorMut<'_>) -> Result<i64> {
 export!(relu, "relu(x: inout float64*[...]) -> int");
 
 fn transpose(x: TensorView<'_>, mut y: TensorMut<'_>) -> Result<()> {
-    for row in 0..x.shape()[0] as usize {
-        for column in 0..x.shape()[1] as usize {
+    for row in 0..x.shape()[0] {
+        for column in 0..x.shape()[1] {
             y.set(&[column, row], x.get::<i32>(&[row, column])?)?;
         }
     }

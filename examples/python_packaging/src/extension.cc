@@ -41,16 +41,14 @@ class IntPairObj : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("pair_extension.IntPair", IntPairObj, ffi::Object);
 };
 
+// A reference to a pair.  It is never null: callers that pass None get a TypeError.
 class IntPair : public ffi::ObjectRef {
  public:
   IntPair(int64_t a, int64_t b) : ObjectRef(ffi::make_object<IntPairObj>(a, b)) {}
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(IntPair, ffi::ObjectRef, IntPairObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntPair, ffi::ObjectRef, IntPairObj);
 };
 
-IntPair Mirror(const IntPair& pair) {
-  if (!pair.defined()) TVM_FFI_THROW(ValueError) << "expected a pair, got None";
-  return IntPair(pair->b, pair->a);
-}
+IntPair Mirror(const IntPair& pair) { return IntPair(pair->b, pair->a); }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<IntPairObj>("Two integers with a name.")

@@ -10,6 +10,7 @@
 #include <tvm/ffi/big_int_detail.h>
 
 #include <limits>
+#include <utility>
 
 namespace tvm {
 namespace ffi {
@@ -234,12 +235,14 @@ class BigInt {
     result.Normalize();
     return result;
   }
-  int64_t* AllocateWords(size_t size) {
-    ObjectPtr<detail::BigIntObj> words =
-        make_inplace_array_object<detail::BigIntObj, int64_t>(size, size);
+  // Sets the value, which must not own an object.
+  void Adopt(ObjectPtr<detail::BigIntObj> words) {
     detail::SetPointerPayload(
         &data_, kTVMFFIBigInt,
         detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(std::move(words)));
+  }
+  int64_t* AllocateWords(size_t size) {
+    Adopt(make_inplace_array_object<detail::BigIntObj, int64_t>(size, size));
     return object()->words();
   }
   void Normalize() {
@@ -297,6 +300,31 @@ struct BigIntUnsafe {
   // Returns the value as int64_t.  CheckInt64(value) must be true.
   static int64_t GetInt64(const BigInt& value) { return value.data_.v_int64; }
   static BigInt::ArrayView GetArrayView(const BigInt& value) { return value.Words(); }
+  // The same functions for an int64_t, for the words of a number under construction, and for a
+  // value that contains an Int or a BigInt.
+  static bool CheckInt64(const int64_t&) { return true; }
+  static int64_t GetInt64(const int64_t& value) { return value; }
+  static BigInt::ArrayView GetArrayView(const int64_t& value) {
+    return BigInt::ArrayView(&value, 1);
+  }
+  static BigInt::ArrayView GetArrayView(const ObjectPtr<BigIntObj>& words) {
+    return BigInt::ArrayView(words->words(), words->size);
+  }
+  static BigInt::ArrayView GetArrayView(const TVMFFIAny* value) {
+    if (value->type_index == kTVMFFIInt) return GetArrayView(value->v_int64);
+    BigIntObj* words = ObjectUnsafe::RawObjectPtrFromUnowned<BigIntObj>(value->v_obj);
+    return BigInt::ArrayView(words->words(), words->size);
+  }
+  // Return the words of make_inplace_array_object<BigIntObj, int64_t>(size, size), set their
+  // number, and make a BigInt from them.
+  static int64_t* GetMutableData(const ObjectPtr<BigIntObj>& words) { return words->words(); }
+  static void ShrinkSize(const ObjectPtr<BigIntObj>& words, size_t size) { words->size = size; }
+  static BigInt Normalize(ObjectPtr<BigIntObj> words) {
+    BigInt value;
+    value.Adopt(std::move(words));
+    value.Normalize();
+    return value;
+  }
   // Returns the words for modification.  No other BigInt may share the object.
   static int64_t* GetMutableData(BigInt* value) {
     return value->IsSmall() ? &value->data_.v_int64 : value->object()->words();
@@ -318,7 +346,30 @@ struct BigIntUnsafe {
     value.Normalize();
     return value;
   }
+  // Returns the quotient, rounded towards zero, of a divisor that is not 0.  If `remainder` is not
+  // null, it receives the remainder, which has the sign of `a`.
+  static BigInt Divide(BigInt::ArrayView a, BigInt::ArrayView b, BigInt* remainder) {
+    bool negative = int_ops::IsNegative(a);
+    bool flip = negative != int_ops::IsNegative(b);
+    int_ops::Digits rest = int_ops::MagnitudeOf(a);
+    int_ops::Digits quotient = int_ops::DivRemFallback(&rest, int_ops::MagnitudeOf(b));
+    if (remainder != nullptr) *remainder = FromMagnitude(rest, negative);
+    return FromMagnitude(quotient, flip);
+  }
 };
+
+namespace int_ops {
+// Returns the quotient and the remainder of BigIntUnsafe::Divide.
+inline std::pair<BigInt, BigInt> DivRemFallback(BigInt::ArrayView a, BigInt::ArrayView b) {
+  if (IsNormalizedZero(b)) ThrowDivisionByZero();
+  std::pair<BigInt, BigInt> result;
+  result.first = BigIntUnsafe::Divide(a, b, &result.second);
+  return result;
+}
+inline std::pair<BigInt, BigInt> DivRemFallback(BigInt::ArrayView a, int64_t b) {
+  return DivRemFallback(a, BigInt::ArrayView(&b, 1));
+}
+}  // namespace int_ops
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBigIntOverflow(const char* message) {
   TVM_FFI_THROW(OverflowError) << message;
@@ -393,13 +444,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, c
     if (remainder != nullptr) *remainder = a.data_.v_int64 % b.data_.v_int64;
     return a.data_.v_int64 / b.data_.v_int64;
   }
-  bool negative = detail::int_ops::IsNegative(a.Words());
-  bool flip = negative != detail::int_ops::IsNegative(b.Words());
-  detail::int_ops::Digits rest = detail::int_ops::MagnitudeOf(a.Words());
-  detail::int_ops::Digits quotient =
-      detail::int_ops::DivRemFallback(&rest, detail::int_ops::MagnitudeOf(b.Words()));
-  if (remainder != nullptr) *remainder = BigIntUnsafe::FromMagnitude(rest, negative);
-  return BigIntUnsafe::FromMagnitude(quotient, flip);
+  return BigIntUnsafe::Divide(a.Words(), b.Words(), remainder);
 }
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftLeft(const BigInt& a,

@@ -108,7 +108,7 @@ class Expected : public detail::ExpectedBase {
   Expected(U&& value) : Expected(T(std::forward<U>(value))) {}  // NOLINT(*)
   template <typename U,
             typename = std::enable_if_t<(type_subsumes_v<T, U> || std::is_convertible_v<U, T>) &&
-                                        !std::is_same_v<T, U>>>
+                                        !std::is_same_v<T, U> && !std::is_void_v<U>>>
   Expected(Expected<U> other) : ExpectedBase(Convert(std::move(other))) {}  // NOLINT(*)
 
   T value() const& {

@@ -248,7 +248,7 @@ struct CallSite {
 
 // Throws an error for a call that does not match the signature.  If `found` is not nullptr,
 // argument `index` does not convert to the type of the parameter, and *found is the name of its
-// actual type (TypeError) or describes an integer out of range (OverflowError).  If `found` is
+// actual type (TypeError) or describes a number out of range (OverflowError).  If `found` is
 // nullptr, the number of arguments, `index`, is wrong (TypeError).
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCallMismatch(CallSite site, int index,
                                                             const std::string_view* found) {
@@ -257,7 +257,7 @@ struct CallSite {
   if (found != nullptr) {
     bool is_out_of_range = IsOutOfRange(*found);
     text.Print("%s on argument #%d when calling: `%s",
-               is_out_of_range ? "Integer out of range" : "Mismatched type", index,
+               is_out_of_range ? "Number out of range" : "Mismatched type", index,
                site.function_name);
     FormatSignature(signature, &text);
     if (is_out_of_range) {
@@ -302,6 +302,15 @@ struct CallSite {
   ThrowCallMismatch(site, index, &found);
 }
 
+// Same as ThrowIntegerMismatch, for an argument that does not convert to float.
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowFloatMismatch(const TVMFFIAny* arg, int index,
+                                                             CallSite site) {
+  if (arg->type_index != kTVMFFIFloat) ThrowTypeMismatch(arg, index, site);
+  std::string text = DescribeOutOfRange(arg->v_float64);
+  std::string_view found(text);
+  ThrowCallMismatch(site, index, &found);
+}
+
 // Converts one argument to T; throws TypeError or OverflowError if the conversion fails.  A library
 // has one instantiation of this function per type T.
 template <typename T>
@@ -312,7 +321,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index,
       if constexpr (std::is_integral_v<T>) {
         ThrowIntegerMismatch(arg, index, site, IntegerName<T>());
       } else {
-        ThrowTypeMismatch(arg, index, site);
+        ThrowFloatMismatch(arg, index, site);
       }
     }
     return value;
@@ -347,7 +356,7 @@ struct ArgumentReader {
     if constexpr (is_any_v<T>) {
       return AnyView::CopyFromTVMFFIAny(*arg);
     } else if constexpr (std::is_floating_point_v<T>) {
-      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIFloat)) {
+      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIFloat && FitsFloat<T>(arg->v_uint64))) {
         return static_cast<T>(arg->v_float64);
       }
       return CastArgument<T>(arg, index, site);

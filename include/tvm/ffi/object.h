@@ -136,8 +136,8 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
   return actual > target && HasAncestor(actual, target, TVMFFIGetTypeInfo(target)->type_depth);
 }
 
-// Throws TypeError "Cannot treat type `from` as type `to`", or OverflowError if `from` describes an
-// integer out of range.  Defined in error.h.
+// Throws TypeError "Cannot treat type `from` as type `to`", or OverflowError if `from` describes a
+// number out of range.  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
                                                          const std::string& to);
 // Throws InternalError for a null reference to the type with this key.  Defined in error.h.
@@ -427,8 +427,10 @@ inline constexpr bool exact_container_holds_v<RefType, ObjectType, true> =
     std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
 }  // namespace detail
 
-// True if a RefType can refer to every ObjectType.
-template <typename RefType, typename ObjectType>
+// True if a RefType can refer to every ObjectType.  Specialize it as true for reference classes
+// whose _type_container_is_exact is false; `Enable` restricts a partial specialization to some
+// types.
+template <typename RefType, typename ObjectType, typename Enable = void>
 inline constexpr bool object_ref_contains_v = detail::exact_container_holds_v<RefType, ObjectType>;
 
 }  // namespace ffi

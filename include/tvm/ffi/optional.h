@@ -217,8 +217,12 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
     return data_.template as<U>();
   }
   template <typename U>
-  U as_or_throw() const {
+  U as_or_throw() const& {
     return data_.template as_or_throw<U>();
+  }
+  template <typename U>
+  U as_or_throw() && {
+    return std::move(data_).template as_or_throw<U>();
   }
   bool same_as(const Optional& other) const { return data_.same_as(other.data_); }
 
@@ -282,8 +286,12 @@ class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
     return ObjectRef(data_).template as<U>();
   }
   template <typename U>
-  U as_or_throw() const {
+  U as_or_throw() const& {
     return ObjectRef(data_).template as_or_throw<U>();
+  }
+  template <typename U>
+  U as_or_throw() && {
+    return ObjectRef(std::move(data_)).template as_or_throw<U>();
   }
   bool same_as(const Optional& other) const { return data_ == other.data_; }
   bool same_as(const ObjectRef& other) const { return data_.get() == other.get(); }
@@ -331,18 +339,16 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
   }
 
   bool has_value() const { return get() != nullptr; }
-  T value() const {
+  T value() const& {
     if (!has_value()) detail::ThrowEmptyOptional("Bad optional access");
     return **this;
   }
-  T operator*() const {
-    Base copy(static_cast<const Base&>(*this));
-    if constexpr (is_arc_type_v<T>) {
-      return detail::ObjectUnsafe::ArcFromObjectPtr<Element>(std::move(copy));
-    } else {
-      return copy;
-    }
+  T value() && {
+    if (!has_value()) detail::ThrowEmptyOptional("Bad optional access");
+    return *std::move(*this);
   }
+  T operator*() const& { return Make(static_cast<const Base&>(*this)); }
+  T operator*() && { return Make(static_cast<Base&&>(*this)); }
   // Return the object as another reference class or pointer type, as Any::as and Any::as_or_throw
   // do.
   template <typename U>
@@ -350,10 +356,23 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
     return AnyView(static_cast<const Base&>(*this)).template as<U>();
   }
   template <typename U>
-  U as_or_throw() const {
+  U as_or_throw() const& {
     return AnyView(static_cast<const Base&>(*this)).template as_or_throw<U>();
   }
+  template <typename U>
+  U as_or_throw() && {
+    return Any(static_cast<Base&&>(*this)).template as_or_throw<U>();
+  }
   bool same_as(const Optional& other) const { return get() == other.get(); }
+
+ private:
+  static T Make(Base pointer) {
+    if constexpr (is_arc_type_v<T>) {
+      return detail::ObjectUnsafe::ArcFromObjectPtr<Element>(std::move(pointer));
+    } else {
+      return pointer;
+    }
+  }
 };
 
 // ---- Conversion traits ------------------------------------------------------------------------

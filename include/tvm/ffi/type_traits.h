@@ -163,7 +163,22 @@ constexpr const char* IntegerName() {
   return std::is_signed_v<Integer> ? "int64_t" : "uint64_t";
 }
 
-// Part of the description of an integer that its C++ type cannot represent, such as
+// Returns true if a floating-point type represents the value of a Float, given as its bits.  A
+// float represents infinities and NaN, and numbers that round to at most FLT_MAX.  The test reads
+// bits, because -ffast-math drops tests of a double for infinity and NaN.
+template <typename Float>
+constexpr bool FitsFloat([[maybe_unused]] uint64_t bits) {
+  if constexpr (sizeof(Float) < sizeof(double)) {
+    constexpr uint64_t kLeastTooLarge = 0x47EFFFFFF0000000;  // FLT_MAX + 2**103
+    constexpr uint64_t kInfinity = 0x7FF0000000000000;
+    uint64_t magnitude = bits & ~(uint64_t{1} << 63);
+    return magnitude < kLeastTooLarge || magnitude >= kInfinity;
+  } else {
+    return true;
+  }
+}
+
+// Part of the description of a number that its C++ type cannot represent, such as
 // "300 does not fit uint8_t".  GetMismatchTypeInfo returns such a description instead of a type
 // name.  An error whose message contains it is an OverflowError.
 TVM_FFI_HIDDEN inline constexpr char kDoesNotFit[] = " does not fit ";
@@ -176,6 +191,12 @@ TVM_FFI_FAILURE_ inline std::string DescribeOutOfRange(int64_t value, const char
   char text[64];
   std::snprintf(text, sizeof(text), "%lld%s%s", static_cast<long long>(value),  // NOLINT(*)
                 kDoesNotFit, integer_name);
+  return text;
+}
+
+TVM_FFI_FAILURE_ inline std::string DescribeOutOfRange(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.9g%sfloat", value, kDoesNotFit);
   return text;
 }
 
@@ -348,20 +369,27 @@ template <typename Int>
 struct TypeTraits<Int, std::enable_if_t<std::is_integral_v<Int> || is_integeral_enum_v<Int>>>
     : TypeTraitsIntBase<Int> {};
 
+// Traits of floating-point types, which are stored as a 64-bit Float.  A finite value that the C++
+// type cannot represent does not convert; the error is an OverflowError.
 template <typename Float>
 struct TypeTraits<Float, std::enable_if_t<std::is_floating_point_v<Float>>>
     : detail::PlainValueTraits<TypeTraits<Float>, Float> {
+  using Base = detail::PlainValueTraits<TypeTraits<Float>, Float>;
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIFloat;
   static void CopyToAnyView(const Float& src, TVMFFIAny* result) {
     result->type_index = TypeIndex::kTVMFFIFloat;
     result->zero_padding = 0;
     result->v_float64 = static_cast<double>(src);
   }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    return Base::CheckAnyStrict(src) && detail::FitsFloat<Float>(src->v_uint64);
+  }
   static Float CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<Float>(src->v_float64);
   }
   static bool TryRead(const TVMFFIAny* src, Float* out) {
     if (src->type_index == TypeIndex::kTVMFFIFloat) {
+      if (!detail::FitsFloat<Float>(src->v_uint64)) return false;
       *out = static_cast<Float>(src->v_float64);
       return true;
     }
@@ -373,6 +401,11 @@ struct TypeTraits<Float, std::enable_if_t<std::is_floating_point_v<Float>>>
   }
   static std::optional<Float> TryCastFromAnyView(const TVMFFIAny* src) {
     return detail::ReadNumber<Float>(src);
+  }
+  // A Float mismatches only if it is out of range.
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (!Base::CheckAnyStrict(src)) return TypeTraitsBase::GetMismatchTypeInfo(src);
+    return detail::DescribeOutOfRange(src->v_float64);
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIFloat; }
 };

@@ -372,7 +372,8 @@ register_operators()
 try:
     print(tf.saved_model.load("model").double(tf.constant([1.0, 2.0])).numpy().tolist())
 except tf.errors.NotFoundError as error:
-    assert "test.tensorflow.double: KeyError: the global function is not registered" in str(error), error
+    message = "test.tensorflow.double: KeyError: the global function is not registered"
+    assert message in str(error), error
     print("NotFoundError")
 """
 

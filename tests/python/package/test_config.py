@@ -22,6 +22,7 @@ OPTIONS = (
     "--libdir",
     "--libfiles",
     "--sourcedir",
+    "--rust",
     "--cython-lib-path",
     "--cxxflags",
     "--cflags",
@@ -58,8 +59,8 @@ def test_script_and_module_print_the_same(options):
 
 
 def test_folders_contain_the_expected_files():
-    include, dlpack, cmake, folder, library, source, extension = map(
-        Path, config_lines(*OPTIONS[:7])
+    include, dlpack, cmake, folder, library, source, crate, extension = map(
+        Path, config_lines(*OPTIONS[:8])
     )
     assert (include / "tvm" / "ffi" / "c_api.h").is_file()
     assert (dlpack / "dlpack" / "dlpack.h").is_file()
@@ -67,6 +68,8 @@ def test_folders_contain_the_expected_files():
     assert library.is_file()
     assert library.parent == folder
     assert (source / "CMakeLists.txt").is_file()
+    assert (crate / "Cargo.toml").is_file()
+    assert (crate / "src" / "lib.rs").is_file()
     assert extension.is_file()
 
 

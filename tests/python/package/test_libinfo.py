@@ -68,11 +68,13 @@ def test_a_source_tree_is_searched(tmp_path):
         "find_libtvm_ffi": tmp_path / "build" / "lib" / Path(libinfo.find_libtvm_ffi()).name,
         "find_cmake_path": tmp_path / "build",
         "find_source_path": tmp_path,
+        "find_rust_path": tmp_path / "rust",
     }
     files = (
         tmp_path / "include" / "tvm" / "ffi" / "c_api.h",
         tmp_path / "build" / "tvm_ffi-config.cmake",
         tmp_path / "runtime" / "core" / "object_api.cc",
+        tmp_path / "rust" / "Cargo.toml",
         expected_paths["find_libtvm_ffi"],
         package / "__init__.py",
     )

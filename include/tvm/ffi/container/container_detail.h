@@ -94,7 +94,7 @@ std::string DescribeMismatch(const TVMFFIAny* src) {
   }
 }
 
-// Describes a value that converts to no type of V: as an integer out of range if one of the types
+// Describes a value that converts to no type of V: as a number out of range if one of the types
 // describes it so, otherwise by its type.
 template <typename... V>
 std::string DescribeVariantMismatch(const TVMFFIAny* src) {

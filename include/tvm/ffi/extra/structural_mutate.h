@@ -90,18 +90,19 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   }
   template <InplaceMode mode>
   static TVMFFIAny MutateNode(StructuralMutatorObj* self, AnyView value) noexcept {
-    return detail::DispatchMutate(
-        value, [&] { return static_cast<StructuralMapEngine*>(self)->Map(value, mode); });
+    return detail::ExpectedUnsafe::MoveToTVMFFIAny(
+        static_cast<StructuralMapEngine*>(self)->Map(value, mode));
   }
+  // Calls DefaultMutateExpected of `Parent`, which may define this function again.
   Outcome Map(AnyView value, InplaceMode mode) {
     if constexpr (order == WalkOrder::kPreOrder) {
       return detail::MutateInSequence(
           value, mode, [&](AnyView node, InplaceMode) { return CallFirst(node); },
-          [&](AnyView node, InplaceMode m) { return detail::DefaultMutate(this, node, m); });
+          [&](AnyView node, InplaceMode m) { return this->DefaultMutateExpected(node, m); });
     } else {
       return detail::MutateInSequence(
           value, mode,
-          [&](AnyView node, InplaceMode m) { return detail::DefaultMutate(this, node, m); },
+          [&](AnyView node, InplaceMode m) { return this->DefaultMutateExpected(node, m); },
           [&](AnyView node, InplaceMode) { return CallFirst(node); });
     }
   }
@@ -162,8 +163,10 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   }
   template <InplaceMode mode>
   static TVMFFIAny MutateNode(StructuralMutatorObj* self, AnyView value) noexcept {
-    return detail::DispatchMutate(
-        value, [&] { return static_cast<StructuralMutateEngine*>(self)->CallFirst(value, mode); });
+    return detail::ExpectedUnsafe::MoveToTVMFFIAny(
+        detail::RunStep(value, mode, [&](AnyView node, InplaceMode m) {
+          return static_cast<StructuralMutateEngine*>(self)->CallFirst(node, m);
+        }));
   }
   Outcome CallFirst(AnyView value, InplaceMode mode) {
     Outcome outcome = UnchangedOr<Any>(Unchanged());
@@ -171,7 +174,7 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
       return (TryCallback(callback, value, mode, &outcome) || ...);
     };
     if (std::apply(try_each, callbacks_)) return outcome;
-    return detail::DefaultMutate(this, value, mode);
+    return this->DefaultMutateExpected(value, mode);
   }
   template <typename Callback>
   bool TryCallback(Callback& callback, AnyView value, InplaceMode mode, Outcome* outcome) {

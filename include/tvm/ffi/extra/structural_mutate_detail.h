@@ -262,15 +262,6 @@ inline MutateOutcome DefaultMutate(StructuralMutatorObj* mutator, AnyView value,
 
 // ---- Functions that engines call --------------------------------------------------------------
 
-// Returns the result of `mutate_node`, which calls an engine's mutate function for `value`: an
-// owned value, or an Error.  Adds `value` to the context of the Error.
-template <typename MutateNode>
-TVMFFIAny DispatchMutate(AnyView value, MutateNode&& mutate_node) noexcept {
-  MutateOutcome outcome = CatchAsExpected(std::forward<MutateNode>(mutate_node));
-  if (TVM_FFI_PREDICT_FALSE(outcome.is_err())) RecordFailedNode(outcome.error(), value);
-  return ExpectedUnsafe::MoveToTVMFFIAny(std::move(outcome));
-}
-
 template <typename Body>
 TVMFFIAny DispatchRemap(Body&& body) noexcept {
   return ExpectedUnsafe::MoveToTVMFFIAny(CatchAsExpected(std::forward<Body>(body)));
@@ -284,19 +275,28 @@ inline ObjectRef RemapKey(AnyView var) {
   return var.cast<ObjectRef>();
 }
 
-// Returns second(first(value)).  Each function takes a value and an InplaceMode.
+// Calls step(value, mode), which returns a MutateOutcome.  Adds `value` to the context of an error.
+template <typename Step>
+MutateOutcome RunStep(AnyView value, InplaceMode mode, Step&& step) noexcept {
+  MutateOutcome outcome = CatchAsExpected([&] { return step(value, mode); });
+  if (TVM_FFI_PREDICT_FALSE(outcome.is_err())) RecordFailedNode(outcome.error(), value);
+  return outcome;
+}
+
+// Returns second(first(value)).  Each function takes a value and an InplaceMode.  If `second`
+// fails, the context of the error contains the value that `second` received.
 template <typename First, typename Second>
 MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, Second&& second) {
-  MutateOutcome outcome = first(value, mode);
+  MutateOutcome outcome = RunStep(value, mode, first);
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> intermediate = std::move(outcome).value();
   if (intermediate.UnchangedOrSameAs(value)) {
     // Drop the second reference to the value, so that `second` need not copy.
     intermediate = Unchanged();
-    return second(value, mode);
+    return RunStep(value, mode, second);
   }
   Any changed = std::move(intermediate).ValueUnchecked();
-  outcome = second(changed, InplaceMode::kAllow);
+  outcome = RunStep(changed, InplaceMode::kAllow, second);
   if (outcome.type_index() == kTVMFFIUnchanged) return UnchangedOr<Any>(std::move(changed));
   return outcome;
 }

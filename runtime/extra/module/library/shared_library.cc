@@ -104,9 +104,17 @@ std::string NeedingLibrary(const std::string& path, const std::string& loader_me
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
   std::string reason = NeedingLibrary(path, loader_message);
-  reason += " needs " + DisplayName(symbol) + ", which neither this runtime (TVM FFI ABI " +
-            std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
-            std::to_string(version.patch) + ") nor any library loaded with it provides; ";
+  reason += " needs " + DisplayName(symbol);
+  if (dlsym(RTLD_DEFAULT, "TVMFFIGetVersion") == nullptr) {
+    // A program that was linked with the static archive.
+    ThrowLoadError(path, reason +
+                             ", but the program, which contains the runtime, exports no "
+                             "symbols; link the program with -rdynamic (in CMake: set its "
+                             "property ENABLE_EXPORTS)");
+  }
+  reason += ", which neither this runtime (TVM FFI ABI " + std::to_string(version.major) + "." +
+            std::to_string(version.minor) + "." + std::to_string(version.patch) +
+            ") nor any library loaded with it provides; ";
   bool is_cpp = symbol.substr(0, 2) == "_Z";
   reason += is_cpp ? "build it with the headers of this runtime, link it to the library that "
                      "defines the symbol, or update the runtime"

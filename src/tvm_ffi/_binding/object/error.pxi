@@ -46,7 +46,7 @@ ERROR_TYPE_TO_NAME = {
 # Prefixes of error messages that contain native type names; see `_with_python_type_names`.
 cdef tuple _ABOUT_TYPES = (
     "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
-    "Integer out of range ", "Cannot convert to ",
+    "Number out of range ", "Cannot convert to ",
 )
 
 # A native function that has set a Python exception sets a native error of this kind, or returns

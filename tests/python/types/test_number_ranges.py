@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ints that the C++ integer type of a parameter, element, field or result cannot represent.
+"""Numbers that the C++ type of a parameter, element, field or result cannot represent.
 
-Regression: such an int was truncated without an error.
+Regression: such an int was truncated, and such a float became infinity, without an error.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 import tvm_ffi
@@ -31,18 +34,21 @@ int32_t array(Array<int32_t> x) { return x[1]; }
 int32_t vector(std::vector<int32_t> x) { return x[1]; }
 int32_t optional(Optional<int32_t> x) { return *x; }
 int32_t callback(TypedFunction<int32_t()> f) { return f(); }
+float f32(float x) { return x; }
+float f32_array(Array<float> x) { return x[1]; }
+float f32_callback(TypedFunction<float()> f) { return f(); }
 unsigned long long large() { return 1ull << 63; }
 """
 
 NAMES = [
     "i32", "u32", "u64", "i64", "level", "flag", "second", "array", "vector", "optional",
-    "callback", "large",
+    "callback", "large", "f32", "f32_array", "f32_callback",
 ]  # fmt: skip
 
 
 def load():
     return tvm_ffi.cpp.load_inline(
-        "integer_ranges", cpp_sources=SOURCE, functions=NAMES, keep_module_alive=False
+        "number_ranges", cpp_sources=SOURCE, functions=NAMES, keep_module_alive=False
     )
 
 
@@ -59,13 +65,15 @@ def load():
         ("array", ([1, 2**31],), "argument #0", "Array[index 1: 2147483648 does not fit int32_t]"),
         ("vector", ([1, 2**31],), "argument #0", "Array[index 1: 2147483648 does not fit int32_t]"),
         ("optional", (2**31,), "argument #0", "2147483648 does not fit int32_t"),
+        ("f32", (-1e300,), "argument #0", "-1e+300 does not fit float"),
+        ("f32_array", ([1, 1e300],), "argument #0", "Array[index 1: 1e+300 does not fit float]"),
     ],
 )
 def test_an_argument_out_of_range_is_an_overflow_error(name, args, where, problem):
     with pytest.raises(OverflowError) as caught:
         load()[name](*args)
     message = str(caught.value)
-    assert message.startswith(f"Integer out of range on {where} when calling: `{name}(0: ")
+    assert message.startswith(f"Number out of range on {where} when calling: `{name}(0: ")
     assert message.endswith(f"`: {problem}")
 
 
@@ -79,6 +87,12 @@ def test_the_limits_are_accepted():
     assert library.array([0, -(2**31)]) == -(2**31)
     assert library.i32(True) == 1
     assert library.flag(256) is True
+    largest = float(np.finfo(np.float32).max)
+    assert [library.f32(x) for x in (largest, -largest)] == [largest, -largest]
+    assert library.f32(largest * (1 + 2**-26)) == largest  # rounds to the largest float
+    assert [library.f32(x) for x in (math.inf, -math.inf)] == [math.inf, -math.inf]
+    assert math.isnan(library.f32(math.nan))
+    assert library.f32_array([0, math.inf]) == math.inf
 
 
 @pytest.mark.parametrize("value", [2**63, 1.0, "1", None])
@@ -93,6 +107,8 @@ def test_results_out_of_range_are_overflow_errors():
         library.callback(lambda: 2**31)
     with pytest.raises(OverflowError, match="9223372036854775808 is too large"):
         library.large()
+    with pytest.raises(OverflowError, match=r"1e\+300 does not fit float"):
+        library.f32_callback(lambda: 1e300)
     assert library.callback(lambda: 7) == 7
 
 
