@@ -43,7 +43,8 @@ def test_packages_outside_the_repository_depend_on_the_crate_of_the_python_packa
 ):
     """The guide shows these commands."""
     crate = libinfo.find_rust_path()
-    assert 'cargo add --quiet --path "$(tvm-ffi-config --rust)"' in GUIDE.read_text(encoding="utf-8")
+    command = 'cargo add --quiet --path "$(tvm-ffi-config --rust)"'
+    assert command in GUIDE.read_text(encoding="utf-8")
     package = write_package("outside", KERNELS)
     manifest = package / "Cargo.toml"
     manifest.write_text(manifest.read_text().partition("[dependencies]")[0], encoding="utf-8")
