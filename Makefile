@@ -15,6 +15,8 @@ PYTHON_NOGIL_TSAN ?= python3.13t-tsan
 JOBS ?= $(shell nproc)
 STRESS_SECONDS ?= 30
 FUZZ_SECONDS ?= 60
+# Wheel of the incumbent, with which test-device compares.
+INCUMBENT ?=
 # All fuzz targets unless some are named: FUZZ_TARGETS="json json_graph".
 FUZZ_TARGETS ?=
 NOGIL_TSAN_TESTS ?= tests/python/stress/test_thread_stress.py tests/python/stress/test_threads.py \
@@ -40,7 +42,7 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-nogil test-nogil-tsan test-odr test-faults test-flashinfer \
-	test-clients test-systems test-frameworks fuzz wheel docs bench format lint clean
+	test-clients test-systems test-frameworks test-device fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, then run a C kernel from Python and from C"
@@ -65,6 +67,7 @@ help:
 	@echo "make test-clients   published packages on this runtime and on the incumbent; downloads gigabytes"
 	@echo "make test-systems   kernel languages and compilers, from source to a call; downloads gigabytes"
 	@echo "make test-frameworks   array frameworks and graph compilers that call functions; downloads gigabytes"
+	@echo "make test-device   on a GPU, without a package index; else on a fake driver; OUT=... INCUMBENT=WHEEL"
 	@echo "make fuzz         random input for each reader; needs clang; FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_TARGETS=..."
 	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) PYTHON_NOGIL_TSAN=$(PYTHON_NOGIL_TSAN) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
 	@echo "           COVERAGE=1 prints the lines that test-python and test-asan execute"
@@ -207,6 +210,10 @@ test-flashinfer: $(STAMPS)/package $(STAMPS)/test
 
 test-clients test-systems test-frameworks: test-%: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python $(call environment,published) --tests tests/$* -- $(PYTEST_ARGS)
+
+# Without $(STAMPS): neither the package nor the tests need an index or system packages.
+test-device:
+	$(PYTHON) $(call environment,device) --python $(PYTHON) --incumbent "$(INCUMBENT)" -- $(PYTEST_ARGS)
 
 fuzz: $(STAMPS)/package $(STAMPS)/fuzz
 	$(BIN)/python $(call environment,fuzz) --fuzz-seconds $(FUZZ_SECONDS) -- $(FUZZ_TARGETS)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Callable
 
 import pytest
-from filelock import FileLock
 
 BuildOnce = Callable[[str, Callable[[Path], None]], Path]
 
@@ -18,12 +18,20 @@ BuildOnce = Callable[[str, Callable[[Path], None]], Path]
 def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
     """Return a function that fills a folder of this run once, in the first worker that calls it."""
     base = tmp_path_factory.getbasetemp()
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
     # The folder of a pytest worker is inside the folder of the test run.
-    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    root = base.parent if is_worker else base
+
+    def lock(name: str) -> AbstractContextManager[object]:
+        if not is_worker:
+            return nullcontext()  # machines of the device tests may lack filelock
+        from filelock import FileLock
+
+        return FileLock(root / f"{name}.lock")
 
     def build(name: str, fill: Callable[[Path], None]) -> Path:
         folder, complete = root / name, root / f"{name}.complete"
-        with FileLock(root / f"{name}.lock"):
+        with lock(name):
             if not complete.exists():
                 shutil.rmtree(folder, ignore_errors=True)  # left by an earlier attempt that failed
                 folder.mkdir()

@@ -2,9 +2,9 @@
 """Test environments besides .venv: free-threaded Python, sanitizers, third-party packages.
 
 The targets of the Makefile call this script: test-nogil, test-nogil-tsan, test-python-asan,
-test-flashinfer, test-clients, test-systems, test-frameworks and fuzz.  Each environment is a folder
-in the build folder and is kept.  The time of its stamp file is that of its creation: a step is
-repeated only if one of the files that it reads is newer.
+test-flashinfer, test-clients, test-systems, test-frameworks, test-device and fuzz.  Each
+environment is a folder in the build folder and is kept.  The time of its stamp file is that of its
+creation: a step is repeated only if one of the files that it reads is newer.
 
 The script uses only the standard library, because some environments are made before .venv exists.
 """
@@ -59,6 +59,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--python-tsan", default="", help="free-threaded interpreter under TSan")
     parser.add_argument("--stress-seconds", default="30", help="duration of the stress test")
     parser.add_argument("--fuzz-seconds", default="60", help="duration of each fuzz target")
+    parser.add_argument("--incumbent", default="", help="wheel of the incumbent to compare with")
     parser.add_argument("--tests", default="tests/python", help="test files and folders")
     options = sys.argv[1:]
     end = options.index("--") if "--" in options else len(options)
@@ -175,6 +176,42 @@ def published(arguments: argparse.Namespace) -> None:
     _run(sys.executable, "-m", "pytest", *test, TVM_FFI_PUBLISHED=str(folder))
 
 
+def device(arguments: argparse.Namespace) -> None:
+    """Run the device tests with the packages that the interpreter has, without a package index.
+
+    The results are written to the folder that the variable ``OUT`` names, else to the build folder.
+    """
+    folder = arguments.build / "device"
+    site = folder / "site"
+    python = shutil.which(arguments.python) or arguments.python
+    offline = ("install", "--quiet", "--no-index", "--no-deps", "--target")
+
+    def install(target: Path, *what: str) -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        _run(python, *PIP, *offline, target, *what)
+
+    package = ("--no-build-isolation", *_build_folder(folder), ".")
+    _make(folder / ".installed", _source_files(), lambda: install(site, *package))
+    incumbent = folder / "incumbent"
+    if arguments.incumbent:
+        install(incumbent, arguments.incumbent)
+    results = Path(os.environ.get("OUT") or arguments.build).resolve()
+    path = os.environ.get("PATH", os.defpath)
+    # Warnings are not errors, because the versions of the frameworks are those of the machine.
+    options = ("-v", "-rfE", "-W", "default", "-o", "faulthandler_timeout=150")
+    _run(
+        python, "-m", "pytest", *options, "-p", "no:cacheprovider",
+        "--junit-xml", results / "results-device.xml",
+        "tests/device", "tests/examples/test_cuda_examples.py", *arguments.rest,
+        PATH=os.pathsep.join([str(site / "bin"), path, "/usr/local/cuda/bin"]),
+        PYTHONPATH=str(site),
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+        TVM_FFI_CACHE_DIR=str(folder / "cache"),
+        TVM_FFI_DEVICE_RESULTS=str(results),
+        TVM_FFI_DEVICE_INCUMBENT=str(incumbent) if arguments.incumbent else "",
+    )  # fmt: skip
+
+
 def fuzz(arguments: argparse.Namespace) -> None:
     """Build the fuzz targets with Clang and run them; keep the corpus for the next run."""
     folder = arguments.build / "fuzz"
@@ -195,6 +232,7 @@ COMMANDS = {
     "python-asan": python_asan,
     "flashinfer": flashinfer,
     "published": published,
+    "device": device,
     "fuzz": fuzz,
 }
 

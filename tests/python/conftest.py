@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Callable
 
 import boundary_mode
+import fake_driver as fake_driver_library
 import hypothesis
 import pytest
 
@@ -189,8 +190,4 @@ def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"the C compiler {compiler[0]} is not installed")
-    folder = tmp_path_factory.mktemp("fake_driver")
-    source = FOLDER.parents[1] / "cpp" / "fake_driver" / "fake_driver.c"
-    command = [*compiler, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]
-    subprocess.run([*command, "-o", str(folder / "libcuda.so.1")], check=True)
-    return folder
+    return fake_driver_library.build(tmp_path_factory.mktemp("fake_driver")).parent

@@ -180,6 +180,12 @@ int cuGetErrorName(int status, const char** name) {
     case 500:
       *name = "CUDA_ERROR_NOT_FOUND";
       return 0;
+    case 700:
+      *name = "CUDA_ERROR_ILLEGAL_ADDRESS";
+      return 0;
+    case 701:
+      *name = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
+      return 0;
     case 719:
       *name = "CUDA_ERROR_LAUNCH_FAILED";
       return 0;
