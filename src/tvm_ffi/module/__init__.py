@@ -53,8 +53,8 @@ class Module(Object):
 
     ``module.f`` and ``module["f"]`` return the same function, which the module stores.
     ``module.get_function("f")`` looks the function up again; the functions of two lookups in a
-    library have the same code but are not equal.  ``module(...)`` calls the function named `entry_name`.  `load_module` and `system_lib` return
-    modules.
+    library have the same code but are not equal.  ``module(...)`` calls the function named
+    `entry_name`.  `load_module` and `system_lib` return modules.
 
     Notes
     -----
