@@ -7,7 +7,10 @@ and the libraries that adapters open.
 
 from __future__ import annotations
 
-from PyInstaller.utils.hooks import collect_data_files, collect_submodules
+from PyInstaller.utils.hooks import (  # type: ignore[import-untyped,unused-ignore]
+    collect_data_files,
+    collect_submodules,
+)
 
 # Parts that a frozen program does not need, or whose third-party packages may not be installed.  A
 # program that imports one of them gets it all the same.
