@@ -136,13 +136,21 @@ constexpr KindStatus kStatuses[] = {
 };
 constexpr int32_t kInternal = 13;
 
-// Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.
+// Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.  Writes
+// a NUL in a string as "\0", because the text ends at the first NUL.
 struct BoundedText {
   char* buffer;
   size_t capacity;  // size of the buffer in bytes, including the final NUL
   size_t size = 0;  // size of the untruncated text in bytes, without the NUL
 
   void Append(std::string_view piece) {
+    for (size_t end; (end = piece.find('\0')) != piece.npos; piece.remove_prefix(end + 1)) {
+      AppendBytes(piece.substr(0, end));
+      AppendBytes("\\0");
+    }
+    AppendBytes(piece);
+  }
+  void AppendBytes(std::string_view piece) {
     if (size + 1 < capacity) {
       size_t room = capacity - 1 - size;
       std::memcpy(buffer + size, piece.data(), piece.size() < room ? piece.size() : room);

@@ -71,6 +71,8 @@ def _convert_by_protocol(value: Any) -> Any:
         return value.asobject()
     if hasattr(value, "__dlpack__"):
         return from_dlpack(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return Array((value,))[0]
     if callable(value):
         return convert_func(value)
     if isinstance(value, Exception):

@@ -112,8 +112,9 @@ def offline(run):
     def build(folder: Path) -> str:
         text = (folder / "README.md").read_text(encoding="utf-8")
         commands = text.split("```sh\n")[1].split("```")[0]
-        # This environment provides pytest and NumPy, because pip cannot install them without a
-        # network.
+        # This environment provides the build tools, pytest and NumPy, because pip cannot install
+        # them without a network.
+        commands = commands.replace("python -m pip install scikit-build-core cmake ninja\n", "")
         commands = re.sub(r"(dist/\*\.whl) .*", r"\1", commands)
         site = folder / "site"
         return run(
@@ -122,7 +123,6 @@ def offline(run):
             timeout_s=120,
             PIP_NO_INDEX="1",
             PIP_NO_DEPS="1",
-            PIP_NO_BUILD_ISOLATION="0",  # pip reads this variable as the value of build_isolation
             PIP_TARGET=str(site),
             PYTHONPATH=str(site),
         )

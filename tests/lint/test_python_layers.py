@@ -26,6 +26,7 @@ LAYERS = (
         "_internal.suggestion",
         "_internal.terminal",
         "_optional_torch_c_dlpack",
+        "_pyinstaller",
         "_schema",
         "_version",
     },

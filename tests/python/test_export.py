@@ -254,7 +254,7 @@ def test_invalid_arguments_are_refused(compiled, kernels, old):
         tvm_ffi.export_library(old, objects=code, linker="ld", driver="cc")
     with pytest.raises(ValueError, match="the command of the linker is empty"):
         tvm_ffi.export_library(old, objects=code, linker=[])
-    with pytest.raises(TypeError, match="expected a Module, got str"):
+    with pytest.raises(TypeError, match="expected a tvm_ffi.Module, got builtins.str"):
         tvm_ffi.export_library(old, "two.o")
     with pytest.raises(ValueError, match=r"loaded library \(/.*/kernels\.so\) cannot be put into"):
         tvm_ffi.export_library(old, kernels)

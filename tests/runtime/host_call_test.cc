@@ -324,6 +324,16 @@ TEST_CASE("the text of an error is truncated to the buffer") {
   TVMFFIObjectDecRef(error);
 }
 
+TEST_CASE("a NUL in an error does not end its text") {
+  std::string message("a\0b\0", 4);
+  TVMFFIByteArray kind = Bytes("ValueError"), bytes = {message.data(), message.size()},
+                  none = Bytes("");
+  TVMFFIObjectHandle error = nullptr;
+  CHECK_EQ(TVMFFIErrorCreate(&kind, &bytes, &none, &error), 0);
+  CHECK_EQ(TextOfError(error), "ValueError: a\\0b\\0");
+  TVMFFIObjectDecRef(error);
+}
+
 TEST_CASE("error kinds have the status codes that frameworks share") {
   const std::pair<const char*, int32_t> rows[] = {
       {"ValueError", 3},    {"TypeError", 3},   {"KeyError", 5},

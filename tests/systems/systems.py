@@ -69,6 +69,12 @@ SYSTEMS: list[Software] = [
         commands=("cc", "ld"),
     ),
     Software(
+        "PyInstaller",
+        needs=("pyinstaller==6.22.3", "numpy", "typing_extensions"),
+        program=PROGRAMS / "use_pyinstaller.py",
+        commands=("cc",),
+    ),
+    Software(
         "TileLang",
         packages=("tilelang==0.1.15",),
         needs=TILELANG_NEEDS,

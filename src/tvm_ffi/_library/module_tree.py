@@ -120,7 +120,10 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
     while pending:
         module = pending.pop()
         if not isinstance(module, Module):
-            raise TypeError(f"export_library: expected a Module, got {type(module).__name__}")
+            name = f"{type(module).__module__}.{type(module).__qualname__}"
+            compile_it = "; compile it with tvm_ffi.codegen.llvm.jit and export the result"
+            remedy = compile_it if name.startswith("llvmlite.") else ""
+            raise TypeError(f"export_library: expected a tvm_ffi.Module, got {name}{remedy}")
         if module.__chandle__() not in found:
             found[module.__chandle__()] = module
             pending += reversed(list(module.imports))

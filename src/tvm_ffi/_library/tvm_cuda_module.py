@@ -19,7 +19,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = ["TvmCudaModule", "TvmKernel", "read_tvm_cuda_module"]
+__all__ = ["ModuleReader", "TvmCudaModule", "TvmKernel", "read_tvm_cuda_module"]
 
 # DLPack dtype codes; code 3 is a pointer.
 _NAME_OF_CODE = {0: "int", 1: "uint", 2: "float", 6: "bool"}
@@ -53,7 +53,7 @@ def read_tvm_cuda_module(content: bytes) -> TvmCudaModule:
         If `content` is truncated, has excess bytes, or contains a kernel with an unsupported
         parameter type.
     """
-    reader = _Reader(content)
+    reader = ModuleReader("cuda", content)
     image_format = reader.text("format")
     kernels = {}
     for _ in range(reader.count("functions", 8)):
@@ -67,7 +67,7 @@ def read_tvm_cuda_module(content: bytes) -> TvmCudaModule:
     return TvmCudaModule(image_format, kernels, image)
 
 
-def _read_kernel(reader: _Reader, name: str) -> TvmKernel:
+def _read_kernel(reader: ModuleReader, name: str) -> TvmKernel:
     symbol = reader.text(f"symbol of `{name}`")
     parameters = [
         _type_name(name, *struct.unpack("<BBH", reader.take(4, f"parameter of `{name}`")))
@@ -96,10 +96,11 @@ def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
     )
 
 
-class _Reader:
+class ModuleReader:
     """A cursor over an untrusted serialized module; methods raise ValueError at the end."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, kind: str, content: bytes) -> None:
+        self._kind = kind
         self._content = content
         self.position = 0
 
@@ -108,7 +109,8 @@ class _Reader:
         end = self.position + size
         if end > len(self._content):
             raise ValueError(
-                f"module of kind `cuda`: the bytes end at byte {len(self._content)}, within: {name}"
+                f"module of kind `{self._kind}`: the bytes end at byte {len(self._content)}, "
+                f"within: {name}"
             )
         found = self._content[self.position : end]
         self.position = end
@@ -119,7 +121,8 @@ class _Reader:
         (count,) = struct.unpack("<Q", self.take(8, name))
         if count * item_size > len(self._content) - self.position:
             raise ValueError(
-                f"module of kind `cuda`: the bytes that remain are too few for {count} {name}"
+                f"module of kind `{self._kind}`: the bytes that remain are too few for {count} "
+                f"{name}"
             )
         return int(count)
 
@@ -132,4 +135,6 @@ class _Reader:
         try:
             return self.bytes(name).decode()
         except UnicodeDecodeError as error:
-            raise ValueError(f"module of kind `cuda`: {name} is not UTF-8: {error}") from error
+            raise ValueError(
+                f"module of kind `{self._kind}`: {name} is not UTF-8: {error}"
+            ) from error

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from .._version import __version__
 from ..signature import Signature
 from .names import module_name
 from .source import LANGUAGES, exported_signatures
@@ -82,6 +83,8 @@ def _template_values(
     packages = ["pytest", "mypy", *(["numpy"] if path == _SAMPLE else [])]
     return {
         "NAME": name,
+        # Without the local part of a version, which no requirement with >= may have.
+        "REQUIREMENT": f"pytvmffi>={__version__.partition('+')[0]}",
         "MODULE": module,
         "SOURCE": path.name,
         "LANGUAGE": LANGUAGES[path.suffix],

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from .._internal.terminal import printable
-from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
+from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport, ModuleReport
 from ._module_tree import module_lines
 
 _UNREAD = "only readable by running the library"
@@ -37,9 +37,7 @@ def print_report(report: LibraryReport) -> None:
         for name in report.undefined:
             _line(console, f"  {name}  ", ("no linked library defines it", "yellow"))
     if report.modules:
-        _heading(console, f"Embedded modules ({len(report.modules)})")
-        for line in module_lines(report.modules, is_ascii=console.options.ascii_only):
-            _line(console, line)
+        _print_modules(console, report.modules)
     if report.device_code:
         _heading(console, f"Device code ({len(report.device_code)})")
         for code in report.device_code:
@@ -102,6 +100,18 @@ def _facts(console: Console, report: LibraryReport) -> None:
 def _fact(console: Console, label: str, text: str, *more: tuple[str, str]) -> None:
     if text:
         _line(console, f"  {label:{_LABEL_WIDTH}}{text}", *more)
+
+
+def _print_modules(console: Console, modules: Sequence[ModuleReport]) -> None:
+    _heading(console, f"Embedded modules ({len(modules)})")
+    for line in module_lines(modules, is_ascii=console.options.ascii_only):
+        _line(console, line)
+    for index, module in enumerate(modules):
+        if module.functions:
+            count, loader = len(module.functions), module.loader
+            _heading(console, f"Functions of module {index} ({count}), loaded by {loader}")
+            for function in module.functions:
+                _print_function(console, function)
 
 
 def _print_function(console: Console, function: FunctionReport) -> None:

@@ -51,4 +51,6 @@ def module_lines(modules: Sequence[ModuleReport], *, is_ascii: bool = False) -> 
 def _label(index: int, module: ModuleReport) -> str:
     kind = module.kind if len(module.kind) <= _MAX_NAME else f"{module.kind[:_MAX_NAME]}..."
     size = "" if module.size_bytes is None else f", {module.size_bytes:,} bytes"
-    return f"{index}: {kind}{size}"
+    loader = module.loader or ""
+    missing = f", no loader: import the package that registers {loader[:_MAX_NAME]}"
+    return f"{index}: {kind}{size}{'' if module.has_loader else missing}"

@@ -7,7 +7,7 @@ the checks and uses the support code in ``launch_support.h``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..signature import TensorType
 from ..signature._expression import Extent
@@ -37,28 +37,32 @@ _BYTES_PER_WORD, _WORDS_PER_LINE = 8, 4
 class Images:
     """The distinct device images of all launch plans of a C file."""
 
-    def __init__(self, plans: Iterable[LaunchPlan]) -> None:
+    def __init__(self, plans: Sequence[LaunchPlan]) -> None:
+        # A C file may contain several texts: the arrays have the name of the first plan.
+        self._owner = plans[0].name if plans else "nothing"
         all_images = (
             image for plan in plans for launch in plan.launches for image in launch.images
         )
         self._images = list(dict.fromkeys(all_images))
 
-    def index(self, image: DeviceImage) -> int:
-        """Return the index of an image among the distinct images."""
-        return self._images.index(image)
+    def element(self, image: DeviceImage) -> str:
+        """Return the C expression of an image."""
+        return f"launch_images_of_{self._owner}[{self._images.index(image)}]"
 
     def __str__(self) -> str:
         """Return the C definitions of the images."""
-        text = "".join(map(_image_definition, range(len(self._images)), self._images))
+        names = [f"launch_bytes_{i}_of_{self._owner}" for i in range(len(self._images))]
+        text = "".join(map(_image_definition, names, self._images))
         rows = [
-            f"    {{launch_bytes_{i}, {int(image.format == 'ptx')}, {image.generation[0]}, "
+            f"    {{{name}, {int(image.format == 'ptx')}, {image.generation[0]}, "
             f"{_character(image.generation[1])}, {{NULL}}}},\n"
-            for i, image in enumerate(self._images)
+            for name, image in zip(names, self._images)
         ]
-        return f"{text}static launch_image launch_images[] = {{\n{''.join(rows)}}};\n"
+        array = f"launch_images_of_{self._owner}"
+        return f"{text}static launch_image {array}[] = {{\n{''.join(rows)}}};\n"
 
 
-def _image_definition(index: int, image: DeviceImage) -> str:
+def _image_definition(name: str, image: DeviceImage) -> str:
     """Return an image as a C array of integers; it compiles faster than a string literal."""
     # Pad with at least one NUL byte, because the driver expects PTX to end with NUL.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
@@ -70,7 +74,7 @@ def _image_definition(index: int, image: DeviceImage) -> str:
         "    " + ", ".join(numbers[at : at + _WORDS_PER_LINE]) + ",\n"
         for at in range(0, len(numbers), _WORDS_PER_LINE)
     ]
-    return f"static const uint64_t launch_bytes_{index}[] = {{\n{''.join(lines)}}};\n"
+    return f"static const uint64_t {name}[] = {{\n{''.join(lines)}}};\n"
 
 
 def _character(text: str) -> str:
@@ -90,7 +94,7 @@ class LaunchPrinter:
         found = []
         for index, launch in enumerate(self._plan.launches):
             rows = [
-                f"    {{&launch_images[{self._images.index(image)}], {literal(name)}, "
+                f"    {{&{self._images.element(image)}, {literal(name)}, "
                 "{NULL}, {0}, {false}},\n"
                 for name in launch.kernels.values()
                 for image in launch.images

@@ -16,8 +16,6 @@ __all__ = ["DeviceImage"]
 
 _FORMATS = ("ptx", "cubin", "fatbin")
 _ARCHITECTURE = re.compile(r"sm_(\d{2,3})([af]?)")
-# The option -arch in the command line that ptxas records in a cubin.
-_COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3}[af]?)\b")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class DeviceImage:
             text = self.content.decode("utf-8", "replace")
             architecture, kernels = ptx_target(text), ptx_kernels(text)
         elif self.format == "cubin":
-            architecture, kernels = _cubin_architecture(self.content), cubin_kernels(self.content)
+            architecture, kernels = cubin_arch(self.content), cubin_kernels(self.content)
         if self.architecture is None:
             object.__setattr__(self, "architecture", architecture)
         elif _ARCHITECTURE.fullmatch(self.architecture) is None:
@@ -126,16 +124,6 @@ class DeviceImage:
 def _number(architecture: str) -> str:
     """Return an architecture without its suffix; some formats do not record the suffix."""
     return architecture.rstrip("af")
-
-
-def _cubin_architecture(content: bytes) -> str | None:
-    """Return the architecture in the ELF header, and the suffix in the ptxas options, if any."""
-    architecture = cubin_arch(content[:64])
-    command = _COMMAND.search(content)
-    if architecture is None or command is None:
-        return architecture
-    given = command[1].decode()
-    return given if _number(given) == _number(architecture) else architecture
 
 
 def _format_of(content: bytes) -> str | None:

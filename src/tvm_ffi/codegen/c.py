@@ -215,7 +215,12 @@ def _array_name(name: str, kind: str) -> str:
 
 
 def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
-    """Return the C definition of the export rows, see docs/design/export-rows.md."""
+    """Return the C definition of the export rows, see docs/design/export-rows.md.
+
+    The array has the name of the first function, because a C file may contain several texts.
+    """
+    functions = list(functions)
+    name = functions[0].name if functions else "nothing"
     rows = [
         f"    {{{literal(function.name)}, {literal(kind)}, {_array_name(function.name, kind)}}},\n"
         for function in functions
@@ -224,7 +229,7 @@ def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
     rows.append('    {"", "abi", WRAPPER_ABI_LEVEL},\n')
     return (
         '\n__attribute__((used, aligned(8), section("tvm_ffi_exports")))\n'
-        f"static wrapper_row wrapper_rows[] = {{\n{''.join(rows)}}};\n"
+        f"static wrapper_row wrapper_rows_of_{name}[] = {{\n{''.join(rows)}}};\n"
     )
 
 

@@ -469,40 +469,7 @@ WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
   return TVMFFIBigIntFromByteArray(&digits, result);
 }
 
-/* ---- Workspaces ------------------------------------------------------------------------------ */
-
-/* Only C files with workspaces include c_env_api.h; other files do not need these functions. */
-#ifdef TVM_FFI_EXTRA_C_ENV_API_H_
-
-enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
-
-/* Allocate aligned device memory for one call.  The caller must release the handle.  Size 0 leaves
- * handle and address NULL. */
-WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
-                                   void** address) {
-  int64_t shape[1];
-  DLTensor prototype;
-  uintptr_t first;
-  if (bytes == 0) return 0;
-  shape[0] = bytes;
-  if (bytes <= INT64_MAX - WRAPPER_WORKSPACE_ALIGNMENT) shape[0] += WRAPPER_WORKSPACE_ALIGNMENT - 1;
-  prototype.data = NULL;
-  prototype.device = device;
-  prototype.ndim = 1;
-  prototype.dtype.code = kDLUInt;
-  prototype.dtype.bits = 8;
-  prototype.dtype.lanes = 1;
-  prototype.shape = shape;
-  prototype.strides = NULL;
-  prototype.byte_offset = 0;
-  if (TVMFFIEnvTensorAlloc(&prototype, handle) != 0) return -1;
-  first = (uintptr_t)wrapper_address(TVMFFITensorGetDLTensorPtr(*handle));
-  first += WRAPPER_WORKSPACE_ALIGNMENT - 1;
-  *address = (void*)(first - first % WRAPPER_WORKSPACE_ALIGNMENT);
-  return 0;
-}
-
-#endif /* TVM_FFI_EXTRA_C_ENV_API_H_ */
+/* ---- Tensors as results ---------------------------------------------------------------------- */
 
 /* Return a tensor as the result of the call; consumes the handle. */
 WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
@@ -533,3 +500,40 @@ WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t coun
 }
 
 #endif /* WRAPPER_SUPPORT_H_ */
+
+/* ---- Workspaces ------------------------------------------------------------------------------ */
+
+/* Only C files with workspaces include c_env_api.h; other files do not need these functions.  An
+ * earlier text in the same file may have included the rest of the support code. */
+#if defined(TVM_FFI_EXTRA_C_ENV_API_H_) && !defined(WRAPPER_WORKSPACES_H_)
+#define WRAPPER_WORKSPACES_H_
+
+enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
+
+/* Allocate aligned device memory for one call.  The caller must release the handle.  Size 0 leaves
+ * handle and address NULL. */
+WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
+                                   void** address) {
+  int64_t shape[1];
+  DLTensor prototype;
+  uintptr_t first;
+  if (bytes == 0) return 0;
+  shape[0] = bytes;
+  if (bytes <= INT64_MAX - WRAPPER_WORKSPACE_ALIGNMENT) shape[0] += WRAPPER_WORKSPACE_ALIGNMENT - 1;
+  prototype.data = NULL;
+  prototype.device = device;
+  prototype.ndim = 1;
+  prototype.dtype.code = kDLUInt;
+  prototype.dtype.bits = 8;
+  prototype.dtype.lanes = 1;
+  prototype.shape = shape;
+  prototype.strides = NULL;
+  prototype.byte_offset = 0;
+  if (TVMFFIEnvTensorAlloc(&prototype, handle) != 0) return -1;
+  first = (uintptr_t)wrapper_address(TVMFFITensorGetDLTensorPtr(*handle));
+  first += WRAPPER_WORKSPACE_ALIGNMENT - 1;
+  *address = (void*)(first - first % WRAPPER_WORKSPACE_ALIGNMENT);
+  return 0;
+}
+
+#endif /* WRAPPER_WORKSPACES_H_ */

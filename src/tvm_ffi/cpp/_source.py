@@ -8,6 +8,7 @@ the file to show the line of an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,9 @@ def _includes(headers: Sequence[str]) -> str:
 
 # The beginning of each generated C++ and CUDA file.
 CPP_INCLUDES = _includes(CPP_HEADERS)
+# Sources written for the incumbent's inline builds use string streams without an include.  Other
+# sources need not compile <sstream>, which takes longer than the headers above.
+_USES_STREAMS = re.compile(r"\b[io]?stringstream\b|\bstd::ostream\b")
 
 # Names of generated files by language.  Users rely on them in a `build_directory`.
 CPP_MAIN = "main.cpp"
@@ -70,6 +74,8 @@ def inline_units(
     for language, texts in sources.items():
         exports = functions if language == exporting else {}
         head, tail = _c_head_and_tail(exports) if language == "c" else _cpp_head_and_tail(exports)
+        if language != "c" and any(map(_USES_STREAMS.search, texts)):
+            head += _includes(["sstream"])
         main = _FILES[language]
         suffix = _SUFFIXES[language]
         stem = f"{name}.inline" if f"{name}{suffix}" in _FILES.values() else name

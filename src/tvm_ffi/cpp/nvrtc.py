@@ -12,6 +12,13 @@ from typing import Any
 
 __all__ = ["nvrtc_compile"]
 
+_HEADERS = (
+    "NVRTC finds headers only in folders of its options: pass -I with the folder of the header. "
+    "CUDA's headers are in the include folder of a CUDA toolkit, or of the package "
+    "nvidia-cuda-runtime; <cuda/std/...> takes the place of the C++ standard library, in the "
+    "package nvidia-cuda-cccl."
+)
+
 
 def nvrtc_compile(
     source: str,
@@ -31,7 +38,8 @@ def nvrtc_compile(
     arch : str, optional
         GPU architecture, such as ``"sm_90a"``; default: that of the current device.
     extra_opts : sequence of str, optional
-        Additional options for NVRTC.
+        Additional options for NVRTC.  Headers are found only in folders of ``-I``: CUDA's are in
+        the include folder of a CUDA toolkit, or of the package ``nvidia-cuda-runtime``.
 
     Returns
     -------
@@ -107,9 +115,9 @@ def _bindings(name: str) -> Any:
 def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status) != 0:
-        raise RuntimeError(
-            f"NVRTC compilation failed: {_text(nvrtc, status)}\n{_log(nvrtc, program)}"
-        )
+        log = _log(nvrtc, program)
+        remedy = f"\n{_HEADERS}" if "open source file" in log else ""
+        raise RuntimeError(f"NVRTC compilation failed: {_text(nvrtc, status)}\n{log}{remedy}")
     size = _checked(nvrtc, "nvrtcGetCUBINSize", nvrtc.nvrtcGetCUBINSize(program))
     cubin: bytes = b" " * size  # buffer that NVRTC fills
     _checked(nvrtc, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBIN(program, cubin))

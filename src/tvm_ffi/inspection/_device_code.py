@@ -15,10 +15,13 @@ on the cubin's ABI version.  Clang's documentation specifies the format of HIP b
 from __future__ import annotations
 
 import itertools
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from .._library.cuda_driver_module import SavedImage
 from .._library.elf import SHT_PROGBITS, Image, Section
+from ._kernels import ptx_target
 from ._report import DeviceCodeReport
 
 # Limits against malicious files, far above the numbers in real libraries.
@@ -33,6 +36,9 @@ _ENTRY = struct.Struct("<HHIQ")
 _ENTRY_SM, _ENTRY_FLAGS = 28, 40
 _ENTRY_KINDS = {1: "ptx", 2: "cubin"}
 
+# The option -arch in the command line that ptxas records in a cubin.
+_COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3})([af]?)\b")
+
 _CUBIN_MAGIC = b"\x7fELF\x02\x01\x01"
 _EM_CUDA = 190
 
@@ -40,13 +46,31 @@ _BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 _BUNDLE_ENTRY = struct.Struct("<QQQ")
 _COMPRESSED_BUNDLE_MAGIC = b"CCOB"
 
+_MODULE = "embedded module"
 _FAT_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
 _HIP_SECTION = ".hip_fatbin"
 
 
-def device_code(image: Image) -> list[DeviceCodeReport]:
-    """Return the device images of a library, in file order."""
-    return list(itertools.islice(_all_device_code(image), _MAX_REPORTS))
+def device_code(image: Image, saved_images: Iterable[SavedImage]) -> list[DeviceCodeReport]:
+    """Return the device images of a library, in file order, then those of its embedded modules."""
+    found = itertools.chain(_all_device_code(image), _saved(saved_images))
+    return list(itertools.islice(found, _MAX_REPORTS))
+
+
+def _saved(images: Iterable[SavedImage]) -> Iterator[DeviceCodeReport]:
+    """Yield the PTX and fat binaries of embedded modules.
+
+    Cubins are left out if they are not compressed: the search in data sections has found them.
+    """
+    for image in images:
+        if image.format == "ptx":
+            arch = image.architecture or ptx_target(image.content.decode("utf-8", "replace")) or "?"
+            yield DeviceCodeReport("ptx", arch, len(image.content), _MODULE)
+        elif image.format == "fatbin":
+            has_cubins = _CUBIN_MAGIC in image.content
+            for report in _fat_binaries(_MODULE, image.content):
+                if not (has_cubins and report.kind == "cubin"):
+                    yield report
 
 
 def _all_device_code(image: Image) -> Iterator[DeviceCodeReport]:
@@ -89,7 +113,11 @@ def _entries(section: str, data: bytes, at: int, end: int) -> Iterator[DeviceCod
 
 
 def cubin_arch(cubin: bytes) -> str | None:
-    """Return the architecture in the first 64 bytes of a cubin; None for other data."""
+    """Return the architecture of a cubin; None for other data.
+
+    The number is in the ELF header.  Since CUDA 13, the suffix is only in the command line that
+    ptxas records.
+    """
     if len(cubin) < 64 or not cubin.startswith(_CUBIN_MAGIC):
         return None
     (machine,) = struct.unpack_from("<H", cubin, 18)
@@ -97,8 +125,13 @@ def cubin_arch(cubin: bytes) -> str | None:
     if machine != _EM_CUDA:
         return None
     if cubin[8] >= 8:  # the ABI version of the cubin selects the field with the architecture
-        return f"sm_{flags >> 8 & 0xFF}{'a' if flags & 0x8 else ''}"
-    return f"sm_{flags & 0xFF}{'a' if flags & 0x800 else ''}"
+        architecture, is_specific = f"sm_{flags >> 8 & 0xFF}", flags & 0x8
+    else:
+        architecture, is_specific = f"sm_{flags & 0xFF}", flags & 0x800
+    command = _COMMAND.search(cubin)
+    if command is not None and command[1].decode() == architecture:
+        return architecture + command[2].decode()
+    return f"{architecture}a" if is_specific else architecture
 
 
 def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
@@ -107,14 +140,19 @@ def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
     `tvm_ffi.utils.embed_cubin` and embedded modules put cubins there.
     """
     end = section.offset + section.size
-    for start in image.offsets_of(_CUBIN_MAGIC, section):
+    starts = image.offsets_of(_CUBIN_MAGIC, section)
+    following = next(starts, None)
+    while (start := following) is not None:
+        following = next(starts, None)
         header = image.data[start : min(start + 64, end)]
-        arch = cubin_arch(header)
-        if arch is not None:
+        if cubin_arch(header) is not None:
             # ptxas writes the section headers at the end of a cubin, so their end is its size.
             (headers,) = struct.unpack_from("<Q", header, 40)
             entry, count = struct.unpack_from("<HH", header, 58)
             size = min(headers + entry * count, end - start)
+            # The sizes that a malicious file declares may overlap: search up to the next cubin.
+            searched = size if following is None else min(size, following - start)
+            arch = cubin_arch(image.data[start : start + max(searched, 64)]) or ""
             yield DeviceCodeReport("cubin", arch, size, section.name[:_MAX_SECTION_NAME])
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -11,8 +12,10 @@ import sys
 from collections.abc import Iterable
 
 from .. import libinfo
+from .._library.cuda_driver_module import SavedFunction, SavedImage, read_cuda_driver_module
 from .._library.elf import Image, Symbol, open_image
-from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, decode
+from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, EmbeddedModule, decode
+from ..registry import get_global_func
 from ._abi_levels import abi_level_report, introduced_in, is_abi_symbol, readable_name
 from ._device_code import device_code
 from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
@@ -73,7 +76,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
     links = image.dynamic_texts()
     texts = exported_texts(image)
     needs = _needed_symbols(symbols, provided)
-    modules, problem = _modules(image, symbols)
+    modules, saved_images, problem = _modules(image, symbols)
     problems = [*_problems_of_format(image), *_problems_of_symbols(needs)]
     if problem is not None:
         problems.append(problem)
@@ -95,7 +98,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
             (need.name for need in needs), image.contains_text, declared_level(texts)
         ),
         modules=modules,
-        device_code=tuple(device_code(image)),
+        device_code=tuple(device_code(image, saved_images)),
         floors=_floors(image.version_needs()),
         problems=tuple(problems),
     )
@@ -207,27 +210,47 @@ def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionRe
     return FunctionReport(name, signature, texts.get("doc"), parsed_metadata(texts), tuple(unread))
 
 
-def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, ...], str | None]:
-    """Return a pair: the embedded modules, and a message (None if the modules can be read)."""
+def _modules(
+    image: Image, symbols: list[Symbol]
+) -> tuple[tuple[ModuleReport, ...], list[SavedImage], str | None]:
+    """Return the embedded modules, their device images, and a message or None."""
     symbol = next((entry for entry in symbols if entry.name == SYMBOL and entry.is_defined), None)
     if symbol is None:
-        return (), None
+        return (), [], None
     start, left = image.offset_of(symbol.address), image.bytes_left_at(symbol.address)
     if start is None:
-        return (), f"embedded modules: the symbol {SYMBOL} refers to bytes outside of the file"
+        return (), [], f"embedded modules: the symbol {SYMBOL} refers to bytes outside of the file"
     total = int.from_bytes(image.data[start : start + min(8, left)], "little")
     try:
         modules = decode(image.data[start : start + min(left, 8 + total)])
     except ValueError as error:
-        return (), f"embedded modules: {error}"
-    return tuple(
-        ModuleReport(
-            module.kind,
-            None if module.kind == LIBRARY_KIND else len(module.payload or b""),
-            module.imports,
-        )
-        for module in modules
-    ), None
+        return (), [], f"embedded modules: {error}"
+    images: list[SavedImage] = []
+    return tuple(_module(module, images) for module in modules), images, None
+
+
+def _module(module: EmbeddedModule, images: list[SavedImage]) -> ModuleReport:
+    """Return the report about a module; add its device images to `images`."""
+    if module.kind == LIBRARY_KIND:
+        return ModuleReport(module.kind, None, module.imports)
+    payload = module.payload or b""
+    functions: tuple[FunctionReport, ...] = ()
+    if module.kind == "cuda_driver":
+        with contextlib.suppress(ValueError):  # damaged: the loader reports it
+            found, saved = read_cuda_driver_module(bytes(payload))
+            images += found
+            functions = tuple(map(_saved_function, sorted(saved)))
+    loader = f"ffi.Module.load_from_bytes.{module.kind}"
+    has_loader = get_global_func(loader, allow_missing=True) is not None
+    return ModuleReport(module.kind, len(payload), module.imports, loader, has_loader, functions)
+
+
+def _saved_function(function: SavedFunction) -> FunctionReport:
+    texts = {"metadata": function.metadata} if function.metadata else {}
+    # The documentation of a launch plan without documentation is its signature.
+    if function.doc and function.doc != (parsed_metadata(texts) or {}).get("signature"):
+        texts["doc"] = function.doc
+    return _function(function.name, texts, set())
 
 
 def _floors(versions: list[str]) -> dict[str, str]:

@@ -66,6 +66,12 @@ class ModuleReport:
     """Size of the serialized module, in bytes; None for ``_lib``."""
     imports: tuple[int, ...] = ()
     """Indices of the imported modules in `LibraryReport.modules`."""
+    loader: str | None = None
+    """Name of the global function that loads the module; None for ``_lib``."""
+    has_loader: bool = True
+    """True if the inspecting process has the loader; another package may register it later."""
+    functions: tuple[FunctionReport, ...] = ()
+    """Functions of a module of kind ``cuda_driver``; empty for other kinds."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class DeviceCodeReport:
     size_bytes: int
     """Size of the image in the file, in bytes; the image may be compressed."""
     place: str
-    """Name of the section that contains the image."""
+    """Name of the section that contains the image, or ``embedded module``."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def to_module(
     arch : str or sequence of str
         Architectures to compile for: ``"sm_90a"``.
     options : sequence of str, optional
-        Additional NVRTC options.
+        Additional NVRTC options, such as ``-I`` with a folder of headers: NVRTC has no others.
     name : str
         File name in compiler diagnostics.
 

@@ -126,8 +126,8 @@ def to_plan(
     Parameters
     ----------
     kernel : triton.JITFunction
-        A function decorated with ``@triton.jit``.  An ``@triton.autotune`` decorator around it has
-        no effect; see `configs`.
+        A function decorated with ``@triton.jit``.  An ``@triton.autotune`` decorator around it
+        chooses nothing ahead of time; pass its configurations as `configs`.
     signature : Signature or str
         Signature of the function for callers.  The kernel's ``tl.constexpr`` parameters get
         constants.  Every other kernel parameter gets the parameter, extent or result of the same
@@ -183,6 +183,8 @@ def to_plan(
     plans = []
     for condition, config in _variants(signature.name, configs, when):
         values = {**_defaults(function), **(constexprs or {}), **_kwargs_of(config)}
+        if config is None and isinstance(kernel, _triton.runtime.Autotuner):
+            _check_autotuned(signature.name, function, values)
         for gpu_target in _targets(target):
             compilation = _KernelCompilation(
                 function, signature, dict(values), dict(arguments or {}), dict(element_types or {})
@@ -244,6 +246,18 @@ def _variants(
     if not all(condition.strip() for condition, _ in variants[:-1]):
         raise ValueError(f"{where}: configs: only the last pair may have an empty condition")
     return variants
+
+
+def _check_autotuned(where: str, function: Any, values: Mapping[str, Any]) -> None:
+    """Raise ValueError if only a configuration of ``@triton.autotune`` has a constant."""
+    for parameter in function.params:
+        if parameter.is_constexpr and parameter.name not in values:
+            raise ValueError(
+                f"{where}: the kernel's constant '{parameter.name}' has no value, because "
+                "@triton.autotune chooses no configuration ahead of time; pass its configurations, "
+                'with conditions on the shape: configs=[("n > 4096", kernel.configs[0]), '
+                '("", kernel.configs[1])]'
+            )
 
 
 def _kwargs_of(config: Config | None) -> dict[str, Any]:

@@ -51,9 +51,10 @@ _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 class Module(Object):
     """An object with functions that are found by name, such as a loaded shared library.
 
-    ``module.f``, ``module["f"]`` and ``module.get_function("f")`` return the same function;
-    ``module(...)`` calls the function named `entry_name`.  `load_module` and `system_lib` return
-    modules.
+    ``module.f`` and ``module["f"]`` return the same function, which the module stores.
+    ``module.get_function("f")`` looks the function up again; the functions of two lookups in a
+    library have the same code but are not equal.  ``module(...)`` calls the function named
+    `entry_name`.  `load_module` and `system_lib` return modules.
 
     Notes
     -----

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tvm_ffi import cpp, libinfo
-from tvm_ffi.codegen import c
+from tvm_ffi.codegen import c, make_launch_plan
 
 from .test_agreement import WRAPPERS as IDLE_WRAPPERS
 from .test_calls import WRAPPERS
@@ -94,3 +94,27 @@ def test_packed_functions_get_floats_for_float_parameters():
     assert module.sum(1, 2, 4) == 7
     assert module.sum(1.0, 2, None, 8) == 11
     assert module.sum(True, 2, np.int8(4), False) == 7
+
+
+FIRST = "double first_of(const double* x, int64_t n) { return n > 0 ? x[0] : 0; }\n"
+SIZE = "double size_of(void* scratch, int64_t n) { return scratch == 0 ? -1.0 : (double)n; }\n"
+PTX = ".version 8.0\n.target sm_80\n.visible .entry f(.param .u64 x) { ret; }\n"
+
+
+def test_several_texts_are_one_source_file():
+    """Regression: each text defined the same static arrays, so only one fitted into a build."""
+    first = c.wrapper("first(x: float64[n]) -> float", "first_of", arguments=["x", "n"])
+    # The second text is the first one that needs a workspace.
+    scratch = c.wrapper(
+        "scratch(x: float64[n]) -> float", "size_of", arguments=["workspace(8*n)", "n"]
+    )
+    plans = [
+        c.source_of([make_launch_plan(f"{name}(x: float32[n])", PTX, "f", arguments=["x"])])
+        for name in ("one", "two")
+    ]
+    module = cpp.load_inline("texts", c_sources=[FIRST, SIZE, first, scratch, *plans])
+    assert module.first(np.array([2.5, 1])) == 2.5
+    assert module.scratch(np.array([2.5, 1])) == 2
+    assert set(module.functions) == {"first", "scratch", "one", "two"}
+    signatures = [str(module.get_function_signature(name)) for name in ("first", "two")]
+    assert signatures == ["first(x: float64*[n] on cpu) -> float", "two(x: float32*[n] on cuda)"]

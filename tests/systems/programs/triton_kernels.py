@@ -353,6 +353,9 @@ def wrong(x):
 
 module_refused(TypeError, "expected a kernel made by triton.jit, got function", kernel=add)
 module_refused(ValueError, "the kernel's constant 'BLOCK' has no value", constexprs={})
+tuned = triton.autotune([triton.Config({"BLOCK": 256})], key=[])(triton.jit(add))
+text = "has no value, because @triton.autotune chooses no configuration ahead of time; pass its"
+module_refused(ValueError, text, kernel=tuned, constexprs={})
 module_refused(ValueError, "has no constant 'BLOCKS'", constexprs={"BLOCK": 8, "BLOCKS": 8})
 module_refused(ValueError, "the kernel has no argument 'z'", arguments={"z": "n"})
 module_refused(ValueError, "'y' is not an extent of every call", signature="add(x: float32[k])")

@@ -113,7 +113,8 @@ TVM_FFI_DLL int32_t TVMFFIHostIsReadOnly(const DLTensor* tensor);
 TVM_FFI_DLL int TVMFFIHostMoveResults(TVMFFIAny* result, const DLTensor* outputs,
                                       int32_t num_outputs);
 
-/* Write an error as the text "KIND: MESSAGE" to a buffer, with the conventions of snprintf.
+/* Write an error as the text "KIND: MESSAGE" to a buffer, with the conventions of snprintf.  A NUL
+ * in the error is written as the two characters \0, so that the text is a whole C string.
  *
  * error      borrowed.
  * buffer     receives the text, truncated to fit, and a NUL; may be NULL if capacity is 0.

@@ -36,5 +36,6 @@ cdef enum Precedence:
     EXCEPTION
     OBJECT_CONVERTIBLE
     BUFFER  # after TEXT: bytes have the buffer protocol; before OPAQUE, which accepts every type
+    VALUE_INTERFACE  # before OPAQUE: values of otherwise opaque classes may have an interface
     OPAQUE
     NUM_PRECEDENCES

@@ -4,8 +4,13 @@
 The interface may name a stream with pending writes to the elements.  If no earlier argument has
 selected the stream of the call, the call runs on the stream of the array.  Otherwise the binding
 waits for the stream of the array, as the interface requires of a consumer that uses another stream.
+
+An object may have the interface as its own attribute, without a class that has the interface.  If
+the first value of an otherwise opaque class has it, every value of the class is looked at.  Values
+of other classes are not, because the look takes longer than a tenth of the call.
 """
 
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -15,6 +20,16 @@ from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.object cimport check, own_python_object, release_python_object
+from tvm_ffi._binding.values cimport pack_opaque
+
+cdef extern from *:
+    """
+    #define tvm_ffi_has_plain_attributes(cls) \
+        ((cls)->tp_dictoffset != 0 && (cls)->tp_getattro == PyObject_GenericGetAttr)
+    """
+    # Return True if instances of the class have a `__dict__`, and looking up an attribute does not
+    # call `__getattr__` or `__getattribute__` of the class.
+    bint has_plain_attributes "tvm_ffi_has_plain_attributes"(PyTypeObject* cls) noexcept
 
 
 # The DLPack export of a CUDA array.  The shape and the strides follow this struct in the same
@@ -124,4 +139,25 @@ cdef bint _cuda_array_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
+cdef inline bint _has_interface(object value) except -1:
+    return getattr(value, "__cuda_array_interface__", None) is not None
+
+
+cdef int _pack_opaque_or_cuda_array(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    if _has_interface(<object>value):
+        return _pack_cuda_array(value, out, state, packer)
+    return pack_opaque(value, out, state, packer)
+
+
+cdef bint _value_interface_rule(type cls, object value, Packer* packer) except -1:
+    # The look at a value must not run Python code: `__getattr__` of a proxy is not called.
+    if not (has_plain_attributes(<PyTypeObject*>cls) and _has_interface(value)):
+        return False
+    packer.pack = <PackFunction>_pack_opaque_or_cuda_array
+    return True
+
+
 add_rule(Precedence.CUDA_ARRAY, _cuda_array_rule)
+add_rule(Precedence.VALUE_INTERFACE, _value_interface_rule)

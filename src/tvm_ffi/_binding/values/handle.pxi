@@ -67,7 +67,7 @@ cdef int _pack_exception(
     return pack_temporary(state, out, abi.kTVMFFIError, new_native_error(<object>value))
 
 
-cdef int _pack_opaque(
+cdef int pack_opaque(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef abi.TVMFFIObjectHandle opaque = NULL
@@ -97,7 +97,7 @@ cdef bint _exception_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef bint _opaque_rule(type cls, object value, Packer* packer) except -1:
-    packer.pack = <PackFunction>_pack_opaque
+    packer.pack = <PackFunction>pack_opaque
     return True
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 try:
-    import llvmlite as _llvmlite  # noqa: F401  (checked here for a clear error)
+    from llvmlite import binding, ir
 except ModuleNotFoundError as error:
     if error.name != "llvmlite":
         raise  # llvmlite is installed, but one of its imports is missing
@@ -198,8 +198,24 @@ def _linked_text(
     """Return the IR of a module linked with other modules."""
     if optimization not in range(4):
         raise ValueError(f"optimization must be 0, 1, 2 or 3, got {optimization!r}")
-    text = str(module)
+    text = _text_of(module, "module")
+    if isinstance(others, (str, bytes)) or not isinstance(others, Sequence):
+        raise TypeError(
+            f"link: expected a sequence of modules, got {type(others).__name__}; "
+            "write link=[module]"
+        )
     if not others:
         return text
-    modules = [text, *map(str, others)]
+    modules = [text, *(_text_of(other, f"link[{i}]") for i, other in enumerate(others))]
     return target.linked(modules, lambda name: True, target.triple_of(text, triple))
+
+
+def _text_of(module: Any, name: str) -> str:
+    """Return the IR of a module; raise TypeError for other values, such as paths and bitcode."""
+    if isinstance(module, str):
+        return module
+    if not isinstance(module, (ir.Module, binding.ModuleRef)):
+        raise TypeError(
+            f"{name}: expected an llvmlite module or LLVM IR as a str, got {type(module).__name__}"
+        )
+    return str(module)

@@ -151,7 +151,10 @@ def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) 
     """Return all modules as one module; definitions that `is_kept` rejects become internal."""
     with LOCK:
         header = _header_of(_machine(triple))
-        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
+        first, *others = [
+            _parsed_member(header, text, f"link[{index - 1}]" if index else "the module")
+            for index, text in enumerate(modules)
+        ]
         for other in others:
             try:
                 first.link_in(other)
@@ -199,12 +202,22 @@ def _is_exported(function: Any) -> bool:
     return function.linkage not in hidden and function.visibility == llvm.Visibility.default
 
 
-def _parsed(text: str) -> Any:
+def _parsed_member(header: str, text: str, name: str) -> Any:
+    try:
+        return _parsed(header + _HEADER.sub("", text))
+    except ValueError:
+        _parsed(text, name)  # fails with the line numbers of `text`
+        raise
+
+
+def _parsed(text: str, name: str = "the module") -> Any:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise ValueError(f"LLVM rejects the module: {error}") from error
+        is_path = len(text.split()) == 1 and "." in text
+        remedy = "; expected LLVM IR, not the name of a file" if is_path else ""
+        raise ValueError(f"LLVM rejects {name}: {str(error).rstrip()}{remedy}") from error
     return module
 
 

@@ -136,7 +136,7 @@ def _handle(frame_pointer: Any) -> int | None:
         text = f"call_tvm_ffi('{name}'): {kind}: {error}"
         arguments = xla.ErrorCreateArguments(
             struct_size=ctypes.sizeof(xla.ErrorCreateArguments),
-            message=text.encode(),
+            message=text.replace("\0", "\\0").encode(),
             code=_STATUSES.get(kind, _INTERNAL),
         )
         assert api is not None

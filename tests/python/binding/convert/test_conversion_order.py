@@ -107,5 +107,5 @@ def test_second_rule_with_the_same_precedence_is_refused():
     add_rule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address)
     with pytest.raises(RuntimeError, match="the precedence 3 already has a conversion rule"):
         add_rule(3, None)
-    with pytest.raises(ValueError, match="expected a precedence below 26, got 99"):
+    with pytest.raises(ValueError, match="expected a precedence below 27, got 99"):
         add_rule(99, None)

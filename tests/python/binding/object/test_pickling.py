@@ -91,6 +91,18 @@ def test_a_module_function_is_pickled_by_file_and_name(copy_by_pickle, kernels):
         assert copy_by_pickle(made)(1) == 1
 
 
+def test_functions_are_equal_to_copies_that_are_the_same_native_object(copy_by_pickle, kernels):
+    """Documented in docs/concepts/objects.md; `copy.copy` returns the function itself."""
+    size = tvm_ffi.get_global_func("ffi.ArraySize")
+    assert copy_by_pickle(size) == size
+    assert hash(copy_by_pickle(size)) == hash(size)
+    for function in (kernels.count, tvm_ffi.convert_func(twice)):
+        assert copy_by_pickle(function) != function
+        assert copy.copy(function) == copy.deepcopy(function) == function
+    assert kernels.count is kernels["count"]
+    assert kernels.get_function("count") != kernels.count
+
+
 def test_a_converted_callable_is_pickled_as_the_callable(copy_by_pickle, echo):
     for function in (tvm_ffi.convert_func(twice), echo(twice)):
         made = copy_by_pickle(function)

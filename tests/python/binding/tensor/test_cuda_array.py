@@ -92,6 +92,13 @@ def test_element_types_arrive(echo, driver, name):
     assert str(echo(DeviceArray(np.zeros(3, name))).dtype) == name
 
 
+def test_convert_makes_a_tensor(driver):
+    array = np.zeros(3)
+    tensor = tvm_ffi.convert(DeviceArray(array))
+    assert tensor.data_ptr() == array.ctypes.data
+    assert tensor.device == cuda_3
+
+
 def test_array_lives_as_long_as_the_tensor(echo, driver):
     source = DeviceArray(np.zeros(3))
     alive = weakref.ref(source)
@@ -169,6 +176,45 @@ def test_a_stream_that_cannot_be_synchronized_is_an_error(driver, monkeypatch):
     monkeypatch.setattr(cuda_array_interface, "_driver", lambda: None)
     with pytest.raises(RuntimeError, match="there is no CUDA driver"):
         tvm_ffi.Array([DeviceArray(np.zeros(3), stream=0xA0)])
+
+
+# ---- interfaces of single values ---------------------------------------------------------------
+
+
+class Holder:
+    """A class without the interface; values may get it as their own attribute."""
+
+
+def holder(array):
+    made = Holder()
+    made.__cuda_array_interface__ = DeviceArray(array).__cuda_array_interface__
+    return made
+
+
+def test_an_interface_that_only_the_value_has_makes_a_tensor(no_driver):
+    """Rules are chosen by class: the class of a value with its own interface looks opaque."""
+    array = np.arange(4.0)
+    for tensor in (tvm_ffi.Array([holder(array)])[0], tvm_ffi.convert(holder(array))):
+        assert tensor.data_ptr() == array.ctypes.data
+        assert tensor.shape == (4,)
+    plain = Holder()
+    assert tvm_ffi.Array([plain])[0] is plain  # of the same class, without the attribute
+    plain.__cuda_array_interface__ = {"shape": (1,)}
+    with pytest.raises(TypeError, match="__cuda_array_interface__ has no entry 'data'"):
+        tvm_ffi.Array([plain])
+
+
+def test_the_look_at_a_value_does_not_call_getattr():
+    asked = []
+
+    class Proxy:
+        def __getattr__(self, name):
+            asked.append(name)
+            raise KeyError(name)
+
+    proxy = Proxy()
+    assert tvm_ffi.Array([proxy])[0] is proxy
+    assert asked == []
 
 
 # ---- refused interfaces ----------------------------------------------------------------------
