@@ -152,6 +152,7 @@ def test_a_definition_in_an_object_file_stays_as_it_is(write, tmp_path, kernels)
 
 
 DEFINED = "int __tvm_ffi_f(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* r) { return 0; }\n"
+DAMAGED = 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: ")\n'
 DECLARED = 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: int)")\n'
 
 
@@ -167,14 +168,62 @@ DECLARED = 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: int)")\n'
         pytest.param(f"{DEFINED}// {DECLARED}", id="comment"),
         pytest.param(f"{DEFINED}#define S {DECLARED}S", id="macro"),
         pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, TEXT "")', id="text"),
-        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: ")', id="damaged"),
-        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "g()")', id="other name"),
-        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(*x)")', id="variadic"),
+        pytest.param(DEFINED + 'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(*x: int)")', id="variadic"),
+        pytest.param(f"{DEFINED}#if 0\n{DAMAGED}#endif\n", id="damaged in #if"),
+        pytest.param(f"{DEFINED}#define S {DAMAGED}S", id="damaged in a macro"),
+        pytest.param(
+            'TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(f, F, TEXT);\nint g = h(1, "f(x: ");',
+            id="text in a later call",
+        ),
         pytest.param(DEFINED + DECLARED.replace(')")', ') unchecked")'), id="unchecked"),
     ],
 )
 def test_functions_that_may_not_be_compiled_are_left_alone(write, text):
     assert file_checks([write("f.c", text)]) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(
+            DAMAGED.replace('x: "', 'x: flot32[n])"').encode(),
+            "character 5 of 'f(x: flot32[n])': 'flot32' is not a dtype",
+            id="unknown dtype",
+        ),
+        pytest.param(DAMAGED.encode(), "'f(x: '", id="cut off"),
+        pytest.param(
+            DECLARED.replace('"f', '"g').encode(),
+            "the signature of function 'f' is for a function 'g'",
+            id="other name",
+        ),
+        pytest.param(
+            b"""TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: int) doc '\xe4'")""",
+            "expected a signature of function 'f' in UTF-8",
+            id="Latin-1",
+        ),
+        pytest.param(
+            b'TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(f, [](int x) { h(x, "a"); }, "f(")',
+            "'f('",
+            id="lambda",
+        ),
+        pytest.param(
+            b"\x7fELF\2\1\1\0\0",
+            "expected C or C++ text, got the control character b'\\x02'",
+            id="binary",
+        ),
+    ],
+)
+def test_an_invalid_signature_is_an_error_at_its_line(write, tmp_path, capsys, content, problem):
+    """The kernel was built without checks, and nothing reported the misspelt signature."""
+    path = tmp_path / "f.c"
+    path.write_bytes(b"/* Latin-1: \xe4 */\n" + content)
+    message = f"{path}:2: "
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        cpp.build("damaged", sources=[write("first.c", C), str(path)])
+    assert problem in str(caught.value)
+    assert main(["checks", "--output", str(tmp_path / "checks.c"), str(path)]) == 2
+    assert f"{message}" in capsys.readouterr().err
+    assert not (tmp_path / "checks.c").exists()
 
 
 def test_definitions_outside_of_conditions_are_found(write):
