@@ -141,7 +141,8 @@ def make_launch_plan(
     OSError
         If a file cannot be read.
     ValueError
-        If a name is unknown, an extent exceeds the limits of CUDA, or an image lacks the kernel or
+        If a name is unknown, an extent exceeds the limits of CUDA, the kernel does not get the
+        address of a result or of an ``out`` or ``inout`` parameter, or an image lacks the kernel or
         has one with other parameters (checked if the image lists its kernels).
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images

@@ -191,6 +191,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
         for image in launch.images:
             for kernel in dict.fromkeys(launch.kernels.values()):
                 _check_image(signature.name, launch, image, kernel, types)
+        _check_written(signature, launch)
 
 
 def _present(signature: Signature, when: Iterable[Condition]) -> Signature:
@@ -291,6 +292,24 @@ def _check_constants(name: str, extents: Iterable[Extent]) -> None:
                 evaluate(extent, {})
             except ExtentError as error:
                 raise ValueError(f"{name}: {error}") from None
+
+
+def _check_written(signature: Signature, launch: Launch) -> None:
+    """Raise ValueError unless the kernel gets the address of all memory that it must write."""
+    passed = {a.source for a in launch.arguments if a.kind in ("address", "value")}
+    absent = compared_with_none(launch.when, "is")
+    for parameter in signature.parameters:
+        if parameter.is_written and parameter.name not in passed | absent:
+            raise ValueError(
+                f"{signature.name}: parameter '{parameter.name}' is '{parameter.direction}', but "
+                f"its address is not passed to the kernel; add '{parameter.name}' to arguments"
+            )
+    for name in result_names(signature):
+        if name not in passed:
+            raise ValueError(
+                f"{signature.name}: the address of result '{name}' is not passed to the kernel, so "
+                f"the result would be uninitialized; add '{name}' to arguments"
+            )
 
 
 def _check_image(

@@ -220,6 +220,45 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
     ("make", "message"),
     [
         (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; its kernels are: fill,"),
+        (
+            lambda: make_launch_plan("f(x: int8[n]) -> int8[n]", PTX, "fill_int8", arguments=["x"]),
+            "f: the address of result 'result' is not passed to the kernel, so the result would be",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(x: int8[n, m]) -> (y: int8[n, m], z: int8[n])",
+                PTX,
+                "fill",
+                arguments=["y", "int32 z.shape[0]"],
+            ),
+            "f: the address of result 'z' is not passed",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(y: out int8[n])", PTX, "fill", arguments=["workspace(n)", "int32 y.strides[0]"]
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed to the kernel; add 'y' to",
+        ),
+        (
+            lambda: make_launch_plan("f(y: inout int8[n])", PTX, "nothing", arguments=[]),
+            "f: parameter 'y' is 'inout', but its address is not passed",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(y: out int8[n] | None)", PTX, "nothing", arguments=[], when="y is not None"
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed",
+        ),
+        (
+            lambda: LaunchPlan(
+                make_launch_plan("f(y: out int8[n])", PTX, "fill_int8").signature,
+                make_launch_plan(
+                    "f(x: int8[n])", PTX, "nothing", arguments=[], when="n > 1"
+                ).launches
+                + make_launch_plan("f(y: int8[n])", PTX, "fill_int8").launches,
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed",
+        ),
         (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, got 1"),
         (
             lambda: fill(arguments=["x", "n"]),
@@ -335,6 +374,17 @@ def test_invalid_plans_are_refused(make, message):
         make()
 
 
+def test_a_written_tensor_that_is_none_is_not_passed():
+    signature = "f(y: out int8[n] | None)"
+    plan = LaunchPlan.first_of(
+        [
+            make_launch_plan(signature, PTX, "nothing", arguments=[], when="y is None"),
+            make_launch_plan(signature, PTX, "fill_int8"),
+        ]
+    )
+    assert [list(map(str, launch.arguments)) for launch in plan.launches] == [[], ["y"]]
+
+
 def test_a_float_grid_is_refused():
     with pytest.raises(TypeError, match="grid must be an int or an expression, got float"):
         fill(grid=1.5)
@@ -359,9 +409,9 @@ def test_modules_contain_signatures(tmp_path):
 @pytest.fixture
 def saved() -> bytes:
     plan = make_launch_plan(
-        "fill(x: T[n], k: int = 3) -> T[n] where T in (int8, float32)",
-        PTX,
-        arguments=["x", "int32 k"],
+        "scale(x: T[n], k: int = 3) -> T[n] where T in (int8, float32)",
+        ".version 8.0\n.target sm_80\n.entry scale(.param .u64 x, .param .u32 k, .param .u64 y) {}",
+        arguments=["x", "int32 k", "result"],
         grid="cdiv(n, k)",
     )
     return bytes(launch_module(plan).save_to_bytes())
