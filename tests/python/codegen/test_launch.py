@@ -284,7 +284,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: fill(when="k is not None"),
             "'k' in when k is not None is not a param.* none",
         ),
-        (lambda: fill(when="None is x"), "a condition compares .* got 'None is x'"),
+        (lambda: fill(when="None is x"), "character 8 of 'None is x': expected 'None', got 'x'"),
         (
             lambda: make_launch_plan(
                 "fill(n: int | None)", PTX, when="n > 3 and n is not None", arguments=[]
@@ -295,13 +295,51 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: make_launch_plan("fill(n: int | None)", PTX, when="n is None"),
             "parameter 'n' may be None, which a kernel cannot take as a number",
         ),
-        (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
-        (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
-        (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
-        (lambda: fill(when="n > 1//0"), "`1//0` divides by zero"),
+        (
+            lambda: fill(when="n"),
+            "^fill: when: character 1 of 'n': expected one of <, .* with None .*, got the end",
+        ),
+        # The positions were those in a part of the text, and the empty text was no condition.
+        (
+            lambda: fill(when=""),
+            "^fill: when: character 0 of '': expected a condition, got the end",
+        ),
+        (lambda: fill(when=" "), "when: character 1 of ' ': expected a condition"),
+        (
+            lambda: fill(when="n > 3 or n < 2"),
+            "character 6 of .*: expected 'and', the only word that combines .*, got 'or'",
+        ),
+        (
+            lambda: fill(when="1 < n < 5"),
+            "character 6 of .*: expected 'and', the only word that combines .*, got '<'",
+        ),
+        (
+            lambda: fill(when="n > 3 and"),
+            "character 9 of 'n > 3 and': expected an extent, got the end of the text",
+        ),
+        (lambda: fill(when="n > 3 and (n < 5)"), "character 13 of .*: expected '.', got '<'"),
+        (lambda: fill(when="n > 3 and n = 5"), "character 12 of .*: expected one of <, .* got '='"),
+        (lambda: fill(when="n + 1 is None"), "character 6 of .*: expected one of <, .* got 'is'"),
+        (lambda: fill(when="n > 1//0"), "fill: when n > 1//0: `1//0` divides by zero"),
+        (lambda: fill(when="2 * (n % 0) == 1"), r"fill: when .*: `n%0` divides by zero"),
         (lambda: fill(grid=0), r"fill\(\): grid.x must be from 1 to 2147483647, got 0"),
         (lambda: fill(grid=[1, 65536]), "grid.y must be from 1 to 65535, got 65536"),
         (lambda: fill(grid="1//0"), "`1//0` divides by zero"),
+        # Only expressions without names were evaluated at the definition.
+        (lambda: fill(grid="n//0"), "fill: grid.x: `n//0` divides by zero"),
+        (
+            lambda: fill(block=[1, "1 + n % (2 - 2)"]),
+            r"fill: block.y: `n%\(2 - 2\)` divides by zero",
+        ),
+        (
+            lambda: fill(shared_memory="cdiv(n, 0)"),
+            r"shared_memory: `cdiv\(n, 0\)` divides by zero",
+        ),
+        (
+            lambda: fill(arguments=["x", "workspace(n//0)"]),
+            r"fill: argument 'workspace\(n//0\)': `n//0` divides by zero",
+        ),
+        (lambda: fill(grid="n + 9223372036854775807*2"), "grid.x: `.*` does not fit 64 bits"),
         (lambda: fill(grid="9223372036854775807 + 1"), "does not fit 64 bits"),
         (lambda: fill(block=[32, 32, 2]), r"threads of a block = 32\*32\*2 must be .* got 2048"),
         (lambda: fill(block=[1, 1, 65]), "block.z must be from 1 to 64, got 65"),
@@ -372,6 +410,20 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
 def test_invalid_plans_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ("n<=3", ["n <= 3"]),
+        ("(n + 1) * 2 != 4 and n>=2", ["(n + 1)*2 != 4", "n >= 2"]),
+        (" x\tis  not\nNone and k is None ", ["x is not None", "k is None"]),
+    ],
+)
+def test_conditions_are_parsed(text, conditions):
+    signature = "f(n: int, x: int8[m] | None, k: int | None)"
+    plan = make_launch_plan(signature, PTX, "nothing", arguments=[], when=text)
+    assert list(map(str, plan.launches[0].when)) == conditions
 
 
 def test_a_written_tensor_that_is_none_is_not_passed():
