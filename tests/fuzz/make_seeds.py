@@ -189,8 +189,9 @@ def launch_plan() -> LaunchPlan:
     return make_launch_plan(
         "fill(x: T*[n, m] on cuda, k: int = 3, a: float = 1.0) -> T[n, 2*m] "
         "where T in (int8, float32)",
-        ".version 8.0\n.target sm_80\n.visible .entry fill(.param .u64 x, .param .u32 k) { ret; }",
-        arguments=["x", "int32 k"],
+        ".version 8.0\n.target sm_80\n.visible .entry fill(.param .u64 x, .param .u32 k, "
+        ".param .u64 y) { ret; }",
+        arguments=["x", "int32 k", "result"],
         grid=["cdiv(n, k)", "max(m // 2, 1)"],
         shared_memory="4*(n % 8)",
         when="n > 3",

@@ -47,16 +47,10 @@ def exported_signatures(path: Path) -> list[Signature]:
     source = scanned(written)
     text = source.text
     found: dict[str, Signature] = {}
-    line, counted = 1, 0
-    for macro, signature_text in source.declarations():
-        line += text.count("\n", counted, macro.start())
-        counted = macro.start()
-        where = f"{path}:{line}"
-        signature = _signature(macro[2], signature_text, where)
-        name = macro[2]
-        if signature.name != name:
+    for where, name, signature in source.signatures(path):
+        if signature is None:
             raise ValueError(
-                f"{where}: the signature of function {name!r} is for a function {signature.name!r}"
+                f"{where}: expected a string literal as the signature of function {name!r}"
             )
         reason = why_unusable(name)
         if reason is not None:
@@ -97,17 +91,6 @@ def _check_exports(path: Path, source: SourceText, found: dict[str, Signature]) 
         raise ValueError(
             f"{path}: the source file exports no function with a signature; add {macro}"
         )
-
-
-def _signature(name: str, text: str | None, where: str) -> Signature:
-    if text is None:
-        raise ValueError(
-            f"{where}: expected a string literal as the signature of function {name!r}"
-        )
-    try:
-        return Signature.parse(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 def _position(path: Path, text: str, offset: int) -> str:

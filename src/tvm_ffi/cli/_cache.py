@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names", nargs="*", metavar="name", help="consider only builds of these names"
     )
     prune.add_argument(
-        "--unused-days", type=float, metavar="N", help="remove builds not used for N days; 0: all"
+        "--unused-days", type=_days, metavar="N", help="remove builds not used for N days; 0: all"
     )
     prune.add_argument(
         "--max-size",
@@ -53,8 +53,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1
+    if not days >= 0:  # excludes NaN
+        raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {text!r}")
+    return days
+
+
 def _bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)i?B?", text, re.IGNORECASE)
+    match = re.fullmatch(r"(\d{1,20}(?:\.\d+)?)([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None:
         raise argparse.ArgumentTypeError(f"expected a size such as 500M or 2G, got {text!r}")
     return int(float(match[1]) * _UNITS[match[2].upper()])

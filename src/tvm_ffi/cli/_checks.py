@@ -8,17 +8,16 @@ these functions; compile the source files with them:
 
     cc -shared -fPIC $(tvm-ffi checks --output FILE kernels.c) kernels.c FILE
 
-The CMake function tvm_ffi_add_kernels runs this command.
+The CMake function tvm_ffi_add_kernels runs this command.  If FILE exists, it must be a file that
+this command has written, and not one of the source files.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 from pathlib import Path
 
-from ..cpp._file_checks import file_checks
-from ..cpp._files import write_if_changed
+from ..cpp._file_checks import file_checks, write_checks
 from ._output import print_line
 
 __all__ = ["add_arguments", "run"]
@@ -40,12 +39,7 @@ def run(options: argparse.Namespace) -> int:
     If no function can be checked, print nothing and remove the output file.
     """
     checks = file_checks(options.sources)
-    if checks is None:
-        with contextlib.suppress(FileNotFoundError):
-            options.output.unlink()
-        return 0
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_if_changed(options.output, checks.text)
-    for option in checks.options:
+    write_checks(options.output, checks, options.sources)
+    for option in () if checks is None else checks.options:
         print_line(option)
     return 0

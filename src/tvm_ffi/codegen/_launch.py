@@ -10,14 +10,13 @@ over the extents and integers of the signature: ``cdiv(n, 1024)``.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from ..signature import Signature
 from ..signature._expression import Extent
-from ..signature._parsing import parse_extent
+from ..signature._parsing import parse_conditions, parse_extent
 from ._device_image import DeviceImage
 from ._launch_checks import check_plan
 from ._launch_parts import Condition, Launch, compared_with_none
@@ -27,10 +26,6 @@ __all__ = ["LaunchPlan", "described_plans", "make_launch_plan", "three_extents"]
 
 Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
 Source = Union[DeviceImage, bytes, str, "os.PathLike[str]"]
-
-_COMPARISON = re.compile(r"(?P<left>[^<>=!]+)(?P<operator><=|>=|==|!=|<|>)(?P<right>[^<>=!]+)")
-_PRESENCE = re.compile(r"(?P<name>\w+)\s+is(?P<negation>\s+not)?\s+None")
-_AND = re.compile(r"\s+and\s+")
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ def make_launch_plan(
     shared_memory: int | str = 0,
     cooperative: bool = False,
     programmatic: bool = False,
-    when: str = "",
+    when: str | None = None,
 ) -> LaunchPlan:
     """Return the launch plan of a kernel.
 
@@ -134,20 +129,22 @@ def make_launch_plan(
         Whether the kernel may start before the previous kernel in the stream has ended.
     when : str, optional
         Condition on the arguments under which a call uses this launch:
-        ``"n >= 4096 and m % 16 == 0"``, ``"bias is not None"``.
+        ``"n >= 4096 and m % 16 == 0"``, ``"bias is not None"``.  By default there is no condition.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     ValueError
-        If a name is unknown, an extent exceeds the limits of CUDA, or an image lacks the kernel or
+        If a name is unknown, an extent exceeds the limits of CUDA, the kernel does not get the
+        address of a result or of an ``out`` or ``inout`` parameter, or an image lacks the kernel or
         has one with other parameters (checked if the image lists its kernels).
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
-    conditions = _conditions(when)
+    signature = Signature.of(signature)
+    conditions = _conditions(signature.name, when)
     refined, read = prepared(
-        Signature.of(signature),
+        signature,
         arguments,
         "cuda",
         given=compared_with_none(conditions, "is not"),
@@ -213,20 +210,10 @@ def _amount(field: str, amount: int | str) -> Extent:
     return amount
 
 
-def _conditions(text: str) -> tuple[Condition, ...]:
-    found = []
-    for part in _AND.split(text.strip()) if text.strip() else []:
-        match = _PRESENCE.fullmatch(part)
-        if match is not None:
-            operator = "is not" if match["negation"] else "is"
-            found.append(Condition(match["name"], operator, None))
-            continue
-        match = _COMPARISON.fullmatch(part)
-        if match is None:
-            raise ValueError(
-                f"a condition compares two expressions with <, <=, >, >=, == or !=, "
-                f"or a parameter with None (`x is None`, `x is not None`), got {part!r}"
-            )
-        left, right = parse_extent(match["left"]), parse_extent(match["right"])
-        found.append(Condition(left, match["operator"], right))
-    return tuple(found)
+def _conditions(name: str, text: str | None) -> tuple[Condition, ...]:
+    if text is None:
+        return ()
+    try:
+        return tuple(Condition(*parts) for parts in parse_conditions(text))
+    except ValueError as error:
+        raise ValueError(f"{name}: when: {error}") from None

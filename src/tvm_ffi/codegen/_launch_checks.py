@@ -16,6 +16,7 @@ from ..signature._expression import (
     Expression,
     Extent,
     ExtentError,
+    check_constant_operations,
     evaluate,
     extent_text,
     names_in,
@@ -185,12 +186,16 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
         present = _present(signature, launch.when)
         for field, extent in fields(launch).items():
             _check_names(present, field, extent)
+            _check_operations(signature.name, field, extent)
+        for argument in launch.arguments:
+            _check_operations(signature.name, f"argument '{argument}'", argument.extent)
         for limit in bounds(signature.name, launch):
             _check_constant(limit)
         types = kernel_types(present, launch.arguments)
         for image in launch.images:
             for kernel in dict.fromkeys(launch.kernels.values()):
                 _check_image(signature.name, launch, image, kernel, types)
+        _check_written(signature, launch)
 
 
 def _present(signature: Signature, when: Iterable[Condition]) -> Signature:
@@ -248,7 +253,7 @@ def _check_condition(signature: Signature, condition: Condition) -> None:
     """Raise ValueError unless a condition can be evaluated in every call."""
     for extent in condition.operands:
         _check_names(signature, f"when {condition}", extent)
-    _check_constants(signature.name, condition.operands)
+        _check_operations(signature.name, f"when {condition}", extent)
     if (condition.right is None) != (condition.operator in PRESENCE):
         raise ValueError(f"{signature.name}: only `is` and `is not` compare with None")
     optional = [parameter.name for parameter in signature.parameters if is_optional(parameter)]
@@ -276,21 +281,35 @@ def _check_constant(limit: Bound) -> None:
     """Raise ValueError if a launch size is constant and exceeds its limits."""
     if any(True for _ in names_in(limit.extent)):
         return
-    try:
-        value = evaluate(limit.extent, {})
-    except ExtentError as error:
-        raise ValueError(str(error)) from None
+    value = evaluate(limit.extent, {})
     if not limit.least <= value <= limit.most:
         raise ValueError(limit.failure.message(got=value))
 
 
-def _check_constants(name: str, extents: Iterable[Extent]) -> None:
-    for extent in extents:
-        if not any(True for _ in names_in(extent)):
-            try:
-                evaluate(extent, {})
-            except ExtentError as error:
-                raise ValueError(f"{name}: {error}") from None
+def _check_operations(name: str, field: str, extent: Extent) -> None:
+    """Raise ValueError if an operation of an expression fails in every call."""
+    try:
+        check_constant_operations(extent)
+    except ExtentError as error:
+        raise ValueError(f"{name}: {field}: {error}") from None
+
+
+def _check_written(signature: Signature, launch: Launch) -> None:
+    """Raise ValueError unless the kernel gets the address of all memory that it must write."""
+    passed = {a.source for a in launch.arguments if a.kind in ("address", "value")}
+    absent = compared_with_none(launch.when, "is")
+    for parameter in signature.parameters:
+        if parameter.is_written and parameter.name not in passed | absent:
+            raise ValueError(
+                f"{signature.name}: parameter '{parameter.name}' is '{parameter.direction}', but "
+                f"its address is not passed to the kernel; add '{parameter.name}' to arguments"
+            )
+    for name in result_names(signature):
+        if name not in passed:
+            raise ValueError(
+                f"{signature.name}: the address of result '{name}' is not passed to the kernel, so "
+                f"the result would be uninitialized; add '{name}' to arguments"
+            )
 
 
 def _check_image(

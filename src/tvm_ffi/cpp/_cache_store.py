@@ -9,7 +9,7 @@
     ROOT/.compilers/               cached versions of compilers
 
 One rename publishes an artifact, which never changes afterwards, so readers take no lock.  The
-lock only prevents that two processes build the same product; where locks have no effect, both
+lock only prevents that two processes build the same product; on file systems without locks, both
 publish it.  Only the owner may read or write the cache:
 folders have mode 0700 and files 0600 under any umask.  docs/design/build-cache.md has the reasons.
 """
@@ -17,6 +17,7 @@ folders have mode 0700 and files 0600 under any umask.  docs/design/build-cache.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import math
@@ -26,7 +27,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .._internal.regular_file import read_regular
 from ._files import content_digest, file_lock
@@ -35,9 +36,6 @@ from ._key import CacheKey, Input
 from ._permissions import check_cache_root, check_entry, check_folder, make_private_folder
 from ._request import MANIFEST_FILE
 from ._staging import has_ended, is_old, staging_name
-
-if TYPE_CHECKING:
-    from ..utils import FileLock
 
 __all__ = [
     "BuildCache",
@@ -65,6 +63,8 @@ _UNSETTLED = "0" * 16
 # Limit of the marks per recipe.  A mark is an empty file whose name identifies an artifact (a
 # finished build); each edited header adds a mark, and a lookup examines all marks.
 _MAX_MARKS = 32
+# Errors of locking a file on a file system, or a kernel, that has no locks.
+_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 # ---- Root folder ---------------------------------------------------------------------------------
@@ -341,9 +341,22 @@ class CacheEntry(NamedTuple):
 
     # ---- Lock, staging folder and publication ------------------------------------------------
 
-    def lock(self) -> FileLock:
-        """Return the file lock that a process must hold while it builds this recipe."""
-        return _private_lock(self.cache.root / ".locks" / f"{self._stem}.lock")
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the lock of this recipe, which a process must hold while it builds the recipe.
+
+        The block runs without a lock if the file system has no locks.
+        """
+        path = self.cache.root / ".locks" / f"{self._stem}.lock"
+        make_private_folder(path.parent)
+        check_entry(path)
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(file_lock(path, 0o600))
+            except OSError as error:
+                if error.errno not in _WITHOUT_LOCKS:
+                    raise
+            yield
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[Path]:
@@ -426,12 +439,6 @@ def _names_by_age(folder: Path, prefix: str = "") -> list[str]:
                 with contextlib.suppress(FileNotFoundError):
                     entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
     return [name for _, name in sorted(entries)]
-
-
-def _private_lock(path: Path) -> FileLock:
-    make_private_folder(path.parent)
-    check_entry(path)
-    return file_lock(path, 0o600)
 
 
 def _make_index(index: Path) -> None:

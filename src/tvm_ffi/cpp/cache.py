@@ -126,11 +126,19 @@ def prune(
     list of Artifact
         The builds that were removed.
 
+    Raises
+    ------
+    ValueError
+        If `unused_days` or `max_bytes` is negative or NaN.
+
     Notes
     -----
     Loaded libraries stay usable: the operating system keeps a removed file until it is unmapped.
     Other processes may build during the call: they build a removed library again.
     """
+    for name, number in (("unused_days", unused_days), ("max_bytes", max_bytes)):
+        if number is not None and not number >= 0:  # excludes NaN
+            raise ValueError(f"{name}: expected a number of at least 0, got {number}")
     build_cache = BuildCache(_root(root))
     build_cache.check()
     considered = [

@@ -228,7 +228,7 @@ def build(
     RuntimeError
         If a source file or a compiler is missing, or a compiler fails.
     ValueError
-        If a file name, the backend or an architecture is invalid.
+        If a file name, the backend, an architecture or a signature in a file is invalid.
 
     Notes
     -----

@@ -138,7 +138,7 @@ def to_plan(
         options=launch.options,
         arguments=launch.arguments,
         element_types=launch.element_types,
-        when=launch.when,
+        when=launch.when or None,
     )
 
 

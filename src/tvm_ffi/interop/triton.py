@@ -68,7 +68,7 @@ def to_module(
     arguments: Mapping[str, str] | None = None,
     element_types: Mapping[str, str] | None = None,
     configs: Sequence[tuple[str, Config]] | None = None,
-    when: str = "",
+    when: str | None = None,
 ) -> Module:
     """Return a module with one function that launches a Triton kernel.
 
@@ -119,7 +119,7 @@ def to_plan(
     arguments: Mapping[str, str] | None = None,
     element_types: Mapping[str, str] | None = None,
     configs: Sequence[tuple[str, Config]] | None = None,
-    when: str = "",
+    when: str | None = None,
 ) -> LaunchPlan:
     """Compile a Triton kernel ahead of time and return its launch plan.
 
@@ -225,12 +225,12 @@ def _defaults(function: Any) -> dict[str, Any]:
 
 
 def _variants(
-    where: str, configs: Sequence[tuple[str, Config]] | None, when: str
-) -> list[tuple[str, Config | None]]:
+    where: str, configs: Sequence[tuple[str, Config]] | None, when: str | None
+) -> list[tuple[str | None, Config | None]]:
     """Return pairs of a launch condition and a configuration, in the order of evaluation."""
     if configs is None:
         return [(when, None)]
-    if when:
+    if when is not None:
         raise ValueError(
             f"{where}: expected either when= or configs=, got both; configs= contains conditions"
         )
@@ -245,7 +245,7 @@ def _variants(
             )
     if not all(condition.strip() for condition, _ in variants[:-1]):
         raise ValueError(f"{where}: configs: only the last pair may have an empty condition")
-    return variants
+    return [(condition if condition.strip() else None, config) for condition, config in variants]
 
 
 def _check_autotuned(where: str, function: Any, values: Mapping[str, Any]) -> None:
@@ -452,7 +452,7 @@ class _KernelCompilation:
 
     # ---- launch plan -----------------------------------------------------------------------
 
-    def plan(self, compiled: Any, grid: Amount, when: str) -> LaunchPlan:
+    def plan(self, compiled: Any, grid: Amount, when: str | None) -> LaunchPlan:
         """Return the launch plan of a compiled kernel."""
         metadata = compiled.metadata
         programs = [self._with_constants(extent) for extent in three_extents("grid", grid)]
@@ -472,7 +472,7 @@ class _KernelCompilation:
             shared_memory=int(metadata.shared),
             cooperative=bool(metadata.launch_cooperative_grid),
             programmatic=bool(metadata.launch_pdl),
-            when=self._condition(when),
+            when=None if when is None else self._condition(when),
         )
 
     def _scratch(self, metadata: Any, kind: str, programs: list[Extent], num_ctas: int) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "Extent",
     "ExtentError",
     "apply",
+    "check_constant_operations",
     "evaluate",
     "extent_text",
     "fits_64_bits",
@@ -28,6 +29,7 @@ __all__ = [
 
 FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # numbers of arguments, by function
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+_DIVISIONS = ("//", "%", "cdiv")
 _LIMITS = (-(2**63), 2**63 - 1)
 
 
@@ -116,12 +118,26 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
     if isinstance(extent, str):
         return values[extent]
     left, right = (evaluate(operand, values) for operand in extent.operands)
-    if right == 0 and extent.operator in ("//", "%", "cdiv"):
+    if right == 0 and extent.operator in _DIVISIONS:
         raise ExtentError(extent, "zero")
     result: int = apply(extent.operator, left, right)
     if not fits_64_bits(result):
         raise ExtentError(extent, "overflow")
     return result
+
+
+def check_constant_operations(extent: Extent) -> None:
+    """Raise ExtentError if an operation fails for all values of the names: ``n//0``."""
+    if not isinstance(extent, Expression):
+        return
+    for operand in extent.operands:
+        check_constant_operations(operand)
+    divisor = extent.operands[1]
+    is_constant = next(names_in(divisor), None) is None
+    if extent.operator in _DIVISIONS and is_constant and evaluate(divisor, {}) == 0:
+        raise ExtentError(extent, "zero")
+    if next(names_in(extent), None) is None:
+        evaluate(extent, {})
 
 
 def apply(operator: str, left: Any, right: Any) -> Any:

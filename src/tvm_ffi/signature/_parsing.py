@@ -44,7 +44,7 @@ from ._types import (
     unknown_type,
 )
 
-__all__ = ["parse_annotation", "parse_extent", "parse_signature"]
+__all__ = ["parse_annotation", "parse_conditions", "parse_extent", "parse_signature"]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
@@ -57,6 +57,7 @@ _BUILT_IN = {
     *INDEX_OF_WORD,
     *ORIGIN_OF_KEY.values(),
 }
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
@@ -76,6 +77,12 @@ class _SignatureTokens(Tokens):
         r"|\.\.\.|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
         r"|->|//|[^\s\w]"
     )
+
+
+class _ConditionTokens(_SignatureTokens):
+    """Tokenizer of conditions; adds the comparison operators with two characters."""
+
+    _TOKEN = re.compile(rf"[<>=!]=|{_SignatureTokens._TOKEN.pattern}")
 
 
 def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
@@ -108,6 +115,30 @@ def parse_extent(text: str) -> Extent:
     found = _SignatureParser(tokens).extent()
     if tokens.token:
         raise tokens.error("the end")
+    return found
+
+
+def parse_conditions(text: str) -> list[tuple[Extent, str, Extent | None]]:
+    """Return the comparisons that a text joins by ``and``: left operand, operator, right operand.
+
+    conditions  =  condition { "and" condition }
+    condition   =  extent ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) extent
+                |  name "is" [ "not" ] "None"                  the right operand is None
+
+    Raises
+    ------
+    ValueError
+        If the text is not a condition; the message contains the offset of the error.
+    """
+    tokens = _ConditionTokens(text)
+    if not tokens.token:
+        raise tokens.error("a condition")
+    parser = _SignatureParser(tokens)
+    found = [parser.condition()]
+    while tokens.accept("and"):
+        found.append(parser.condition())
+    if tokens.token:
+        raise tokens.error("'and', the only word that combines comparisons, or the end")
     return found
 
 
@@ -393,6 +424,23 @@ class _SignatureParser:
         if self._tokens.accept("*"):
             return f"*{self._extent_name()}"
         return ELLIPSIS if self._tokens.accept("...") else self._sum()
+
+    def condition(self) -> tuple[Extent, str, Extent | None]:
+        """Read a comparison of two extents, or of a name with None."""
+        tokens = self._tokens
+        left = self._sum()
+        if tokens.token == "is" and isinstance(left, str):
+            tokens.advance()
+            operator = "is not" if tokens.accept("not") else "is"
+            tokens.expect("None")
+            return left, operator, None
+        if tokens.token not in _COMPARISONS:
+            raise tokens.error(
+                f"one of {', '.join(_COMPARISONS)} between two expressions, or a parameter that is "
+                "compared with None (`x is None`, `x is not None`)"
+            )
+        operator = tokens.advance()
+        return left, operator, self._sum()
 
     def _extent_name(self) -> str:
         position = self._tokens.position

@@ -7,6 +7,7 @@ The scanner does not run the preprocessor: it finds no exports that macros gener
 from __future__ import annotations
 
 import ast
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -36,9 +37,11 @@ _TEXT = {
     "SIGNATURE": re.compile(r"\s*" + _PLACEHOLDERS),
     "TYPED_FUNC_WITH_SIGNATURE": re.compile(
         # The string literals follow the argument that is the C++ function.
-        r"[^\0]*?,\s*" + _PLACEHOLDERS
+        r".*,\s*" + _PLACEHOLDERS,
+        re.DOTALL,
     ),
 }
+_PARENTHESIS = re.compile(r"[()]")
 _DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACEHOLDERS)
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\(")
 _BODY_OR_NOT = re.compile(
@@ -65,9 +68,31 @@ class SourceText(NamedTuple):
         The second group of a match is the name of the function.  The text is None if it is not a
         string literal.
         """
-        for macro in _MACRO.finditer(self.text):
-            written = _TEXT[macro[1]].match(self.text, macro.end())
+        macros = list(_MACRO.finditer(self.text))
+        limits = [*(macro.start() for macro in macros[1:]), len(self.text)]
+        for macro, limit in zip(macros, limits):
+            end = self._end_of_call(macro.end(), limit)
+            written = _TEXT[macro[1]].fullmatch(self.text, macro.end(), end)
             yield macro, None if written is None else self._joined(written[1])
+
+    def signatures(
+        self, path: str | os.PathLike[str]
+    ) -> Iterator[tuple[str, str, Signature | None]]:
+        """Yield file and line, name and signature for each macro that declares a signature.
+
+        The signature is None if it is not a string literal.
+
+        Raises
+        ------
+        ValueError
+            If a signature is invalid; the message has `path` and the line.
+        """
+        line, counted = 1, 0
+        for macro, text in self.declarations():
+            line += self.text.count("\n", counted, macro.start())
+            counted = macro.start()
+            where, name = f"{path}:{line}", macro[2]
+            yield where, name, None if text is None else _declared_signature(name, text, where)
 
     def docs(self) -> Iterator[tuple[str, str]]:
         """Yield the name of each function with a documentation macro, and the documentation."""
@@ -96,6 +121,15 @@ class SourceText(NamedTuple):
                 depth = depth + 1 if directive[1] == "if" else max(depth - 1, 0)
             kept.append("" if depth or directive else line)
         return SourceText("\n".join(kept), self.literals)
+
+    def _end_of_call(self, start: int, limit: int) -> int:
+        """Return the offset after the `)` of a macro call; `limit` if the call is longer."""
+        depth = 1
+        for parenthesis in _PARENTHESIS.finditer(self.text, start, limit):
+            depth += 1 if parenthesis[0] == "(" else -1
+            if depth == 0:
+                return parenthesis.end()
+        return limit
 
     def _joined(self, placeholders: str) -> str:
         """Return the joined values of the string literals that some placeholders represent."""
@@ -137,7 +171,23 @@ def is_checkable(signature: Signature) -> bool:
     )
 
 
-def checkable_exports(texts: Iterable[str]) -> dict[str, Signature]:
+def _declared_signature(name: str, text: str, where: str) -> Signature:
+    """Return the signature of a function; raise ValueError if its text or its name is wrong."""
+    try:
+        text.encode()
+        signature = Signature.parse(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"{where}: expected a signature of function {name!r} in UTF-8") from None
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+    if signature.name != name:
+        raise ValueError(
+            f"{where}: the signature of function {name!r} is for a function {signature.name!r}"
+        )
+    return signature
+
+
+def checkable_exports(texts: Iterable[tuple[str, str]]) -> dict[str, Signature]:
     """Return the functions that C and C++ texts export with a signature that can be checked.
 
     Only a function that is certainly compiled, with this signature, is returned: both its
@@ -146,16 +196,22 @@ def checkable_exports(texts: Iterable[str]) -> dict[str, Signature]:
 
     Parameters
     ----------
-    texts : iterable of str
-        The texts of all files of a library.
+    texts : iterable of (str, str)
+        Path and text of each file of a library.  Bytes that are not UTF-8 are surrogates, see
+        PEP 383.
+
+    Raises
+    ------
+    ValueError
+        If a signature that is certainly compiled is invalid; the message has path and line.
     """
-    found: dict[str, str | None] = {}
+    found: dict[str, Signature | None] = {}
     defined: set[str] = set()
-    for text in texts:
+    for path, text in texts:
         source = scanned(text)
         compiled = source.unconditional()
         defined.update(export[2] for export in compiled.exports() if export[2])
-        certain = {macro[2]: text for macro, text in compiled.declarations()}
+        certain = {name: signature for _, name, signature in compiled.signatures(path)}
         for macro, _ in source.declarations():
             name = macro[2]
             # A name with several signatures has none that is certain.
@@ -164,17 +220,6 @@ def checkable_exports(texts: Iterable[str]) -> dict[str, Signature]:
                 defined.add(name)
     return {
         name: signature
-        for name, text in found.items()
-        if text is not None and name in defined
-        for signature in _checkable(name, text)
+        for name, signature in found.items()
+        if signature is not None and name in defined and is_checkable(signature)
     }
-
-
-def _checkable(name: str, text: str) -> Iterator[Signature]:
-    """Yield the signature of a function if it can be checked."""
-    try:
-        signature = Signature.parse(text)
-    except ValueError:  # reported when the signature is read from the library
-        return
-    if signature.name == name and is_checkable(signature):
-        yield signature

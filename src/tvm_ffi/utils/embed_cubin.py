@@ -16,11 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .._internal.terminal import is_output_error, run_command
 from .._library.object_file import machine_of, write_object
 
 __all__ = ["embed_cubin", "main"]
 
 _SYMBOL_PREFIX = "__tvm_ffi__cubin_"
+_PROGRAM = "python -m tvm_ffi.utils.embed_cubin"
 _ALIGNMENT = 64  # bytes; the documentation of TVM_FFI_EMBED_CUBIN promises this alignment
 
 
@@ -108,10 +110,16 @@ def _run(command: list[str], folder: Path, verbose: bool) -> None:
 def main() -> int:
     """Run the command line and return the exit status.
 
-    0: success, 1: a file is missing, 2: ``ld`` or ``objcopy`` failed, 3: other errors.
+    0: success, 1: a file is missing or the output cannot be written, 2: ``ld`` or ``objcopy``
+    failed, 3: other errors.
     """
+    status: int = run_command(_PROGRAM, _run_command_line)
+    return status
+
+
+def _run_command_line() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tvm_ffi.utils.embed_cubin",
+        prog=_PROGRAM,
         description="Embed a cubin for TVM_FFI_EMBED_CUBIN(NAME) into an object file.",
     )
     parser.add_argument(
@@ -127,6 +135,8 @@ def main() -> int:
             options.cubin, options.input_obj, options.output_obj, options.name, options.verbose
         )
     except (FileNotFoundError, RuntimeError, OSError, ValueError) as error:
+        if is_output_error(error):
+            raise
         print(f"Error: {error}", file=sys.stderr)
         return _status_of(error)
     return 0

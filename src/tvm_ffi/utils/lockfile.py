@@ -151,6 +151,7 @@ class FileLock:
                 _lock(file)
             except OSError as error:
                 os.close(file)
+                error.filename = os.fspath(self.lock_file_path)
                 return error
             self._file_descriptor, self._holder_pid = file, os.getpid()
             return None

@@ -240,6 +240,7 @@ def test_version_and_help(tmp_path):
 
 
 CONFIG = (sys.executable, "-W", "error", "-m", "tvm_ffi.config")
+EMBED_CUBIN = (sys.executable, "-W", "error", "-m", "tvm_ffi.utils.embed_cubin")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
@@ -251,6 +252,7 @@ CONFIG = (sys.executable, "-W", "error", "-m", "tvm_ffi.config")
         ("tvm-ffi", MODULE, ["inspect", "good.so"]),
         ("tvm-ffi", MODULE, ["--version"]),
         ("tvm-ffi-stubgen", STUBS, ["--help"]),
+        ("python -m tvm_ffi.utils.embed_cubin", EMBED_CUBIN, ["--help"]),
         ("tvm-ffi-stubgen", STUBS, ["--dlls", "no_such_library.so", "file.py"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -220,6 +220,45 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
     ("make", "message"),
     [
         (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; its kernels are: fill,"),
+        (
+            lambda: make_launch_plan("f(x: int8[n]) -> int8[n]", PTX, "fill_int8", arguments=["x"]),
+            "f: the address of result 'result' is not passed to the kernel, so the result would be",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(x: int8[n, m]) -> (y: int8[n, m], z: int8[n])",
+                PTX,
+                "fill",
+                arguments=["y", "int32 z.shape[0]"],
+            ),
+            "f: the address of result 'z' is not passed",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(y: out int8[n])", PTX, "fill", arguments=["workspace(n)", "int32 y.strides[0]"]
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed to the kernel; add 'y' to",
+        ),
+        (
+            lambda: make_launch_plan("f(y: inout int8[n])", PTX, "nothing", arguments=[]),
+            "f: parameter 'y' is 'inout', but its address is not passed",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(y: out int8[n] | None)", PTX, "nothing", arguments=[], when="y is not None"
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed",
+        ),
+        (
+            lambda: LaunchPlan(
+                make_launch_plan("f(y: out int8[n])", PTX, "fill_int8").signature,
+                make_launch_plan(
+                    "f(x: int8[n])", PTX, "nothing", arguments=[], when="n > 1"
+                ).launches
+                + make_launch_plan("f(y: int8[n])", PTX, "fill_int8").launches,
+            ),
+            "f: parameter 'y' is 'out', but its address is not passed",
+        ),
         (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, got 1"),
         (
             lambda: fill(arguments=["x", "n"]),
@@ -245,7 +284,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: fill(when="k is not None"),
             "'k' in when k is not None is not a param.* none",
         ),
-        (lambda: fill(when="None is x"), "a condition compares .* got 'None is x'"),
+        (lambda: fill(when="None is x"), "character 8 of 'None is x': expected 'None', got 'x'"),
         (
             lambda: make_launch_plan(
                 "fill(n: int | None)", PTX, when="n > 3 and n is not None", arguments=[]
@@ -256,13 +295,51 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: make_launch_plan("fill(n: int | None)", PTX, when="n is None"),
             "parameter 'n' may be None, which a kernel cannot take as a number",
         ),
-        (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
-        (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
-        (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
-        (lambda: fill(when="n > 1//0"), "`1//0` divides by zero"),
+        (
+            lambda: fill(when="n"),
+            "^fill: when: character 1 of 'n': expected one of <, .* with None .*, got the end",
+        ),
+        # The positions were those in a part of the text, and the empty text was no condition.
+        (
+            lambda: fill(when=""),
+            "^fill: when: character 0 of '': expected a condition, got the end",
+        ),
+        (lambda: fill(when=" "), "when: character 1 of ' ': expected a condition"),
+        (
+            lambda: fill(when="n > 3 or n < 2"),
+            "character 6 of .*: expected 'and', the only word that combines .*, got 'or'",
+        ),
+        (
+            lambda: fill(when="1 < n < 5"),
+            "character 6 of .*: expected 'and', the only word that combines .*, got '<'",
+        ),
+        (
+            lambda: fill(when="n > 3 and"),
+            "character 9 of 'n > 3 and': expected an extent, got the end of the text",
+        ),
+        (lambda: fill(when="n > 3 and (n < 5)"), "character 13 of .*: expected '.', got '<'"),
+        (lambda: fill(when="n > 3 and n = 5"), "character 12 of .*: expected one of <, .* got '='"),
+        (lambda: fill(when="n + 1 is None"), "character 6 of .*: expected one of <, .* got 'is'"),
+        (lambda: fill(when="n > 1//0"), "fill: when n > 1//0: `1//0` divides by zero"),
+        (lambda: fill(when="2 * (n % 0) == 1"), r"fill: when .*: `n%0` divides by zero"),
         (lambda: fill(grid=0), r"fill\(\): grid.x must be from 1 to 2147483647, got 0"),
         (lambda: fill(grid=[1, 65536]), "grid.y must be from 1 to 65535, got 65536"),
         (lambda: fill(grid="1//0"), "`1//0` divides by zero"),
+        # Only expressions without names were evaluated at the definition.
+        (lambda: fill(grid="n//0"), "fill: grid.x: `n//0` divides by zero"),
+        (
+            lambda: fill(block=[1, "1 + n % (2 - 2)"]),
+            r"fill: block.y: `n%\(2 - 2\)` divides by zero",
+        ),
+        (
+            lambda: fill(shared_memory="cdiv(n, 0)"),
+            r"shared_memory: `cdiv\(n, 0\)` divides by zero",
+        ),
+        (
+            lambda: fill(arguments=["x", "workspace(n//0)"]),
+            r"fill: argument 'workspace\(n//0\)': `n//0` divides by zero",
+        ),
+        (lambda: fill(grid="n + 9223372036854775807*2"), "grid.x: `.*` does not fit 64 bits"),
         (lambda: fill(grid="9223372036854775807 + 1"), "does not fit 64 bits"),
         (lambda: fill(block=[32, 32, 2]), r"threads of a block = 32\*32\*2 must be .* got 2048"),
         (lambda: fill(block=[1, 1, 65]), "block.z must be from 1 to 64, got 65"),
@@ -335,6 +412,31 @@ def test_invalid_plans_are_refused(make, message):
         make()
 
 
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ("n<=3", ["n <= 3"]),
+        ("(n + 1) * 2 != 4 and n>=2", ["(n + 1)*2 != 4", "n >= 2"]),
+        (" x\tis  not\nNone and k is None ", ["x is not None", "k is None"]),
+    ],
+)
+def test_conditions_are_parsed(text, conditions):
+    signature = "f(n: int, x: int8[m] | None, k: int | None)"
+    plan = make_launch_plan(signature, PTX, "nothing", arguments=[], when=text)
+    assert list(map(str, plan.launches[0].when)) == conditions
+
+
+def test_a_written_tensor_that_is_none_is_not_passed():
+    signature = "f(y: out int8[n] | None)"
+    plan = LaunchPlan.first_of(
+        [
+            make_launch_plan(signature, PTX, "nothing", arguments=[], when="y is None"),
+            make_launch_plan(signature, PTX, "fill_int8"),
+        ]
+    )
+    assert [list(map(str, launch.arguments)) for launch in plan.launches] == [[], ["y"]]
+
+
 def test_a_float_grid_is_refused():
     with pytest.raises(TypeError, match="grid must be an int or an expression, got float"):
         fill(grid=1.5)
@@ -359,9 +461,9 @@ def test_modules_contain_signatures(tmp_path):
 @pytest.fixture
 def saved() -> bytes:
     plan = make_launch_plan(
-        "fill(x: T[n], k: int = 3) -> T[n] where T in (int8, float32)",
-        PTX,
-        arguments=["x", "int32 k"],
+        "scale(x: T[n], k: int = 3) -> T[n] where T in (int8, float32)",
+        ".version 8.0\n.target sm_80\n.entry scale(.param .u64 x, .param .u32 k, .param .u64 y) {}",
+        arguments=["x", "int32 k", "result"],
         grid="cdiv(n, k)",
     )
     return bytes(launch_module(plan).save_to_bytes())

@@ -77,6 +77,31 @@ def test_an_invalid_size_is_an_error(capsys):
     assert "expected a size such as 500M or 2G, got 'big'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("days", ["-1", "nan", "-inf", "many"])
+def test_an_invalid_number_of_days_is_an_error(capsys, cache, days):
+    """A negative number removed all builds, and NaN none."""
+    path = Path(cpp.build_inline("first", c_sources=TEXT))
+    with pytest.raises(SystemExit, match="2"):
+        main(["cache", "prune", f"--unused-days={days}"])
+    assert (
+        f"--unused-days: expected a number of at least 0, got '{days}'" in capsys.readouterr().err
+    )
+    with pytest.raises(SystemExit, match="2"):
+        main(["cache", "prune", "--max-size", "9" * 400])
+    assert path.exists()
+
+
+@pytest.mark.parametrize("number", [-1, -0.5, float("nan"), float("-inf")])
+@pytest.mark.parametrize("name", ["unused_days", "max_bytes"])
+def test_prune_refuses_negative_numbers(cache, name, number):
+    path = Path(cpp.build_inline("first", c_sources=TEXT))
+    with pytest.raises(
+        ValueError, match=f"^{name}: expected a number of at least 0, got {number}$"
+    ):
+        cpp.cache.prune(**{name: number})
+    assert path.exists()
+
+
 def test_prune_without_options_prints_what_they_would_remove(capsys, cache):
     """Regression: the output was "0 removed", without a word on the options."""
     path = Path(cpp.build_inline("first", c_sources=TEXT))

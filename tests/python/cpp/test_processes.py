@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +19,7 @@ import pytest
 
 from tvm_ffi import cpp
 from tvm_ffi.cpp import cache as build_cache
+from tvm_ffi.utils import FileLock
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
@@ -115,6 +118,30 @@ def test_processes_build_the_same_library_where_locks_have_no_effect(wrapped_cc,
     assert [process.returncode for process in processes] == [0] * 4, outputs
     assert len({stdout for stdout, _ in outputs}) == 1
     assert list((cache / ".staging").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
+def test_a_build_needs_no_locks(cache, monkeypatch, number):
+    """Builds failed with a bare OSError on file systems that refuse locks."""
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    assert Path(cpp.build_inline("shared", c_sources=TEXT)).exists()
+    (lock,) = (cache / ".locks").glob("shared_*.lock")
+    with pytest.raises(OSError, match=re.escape(os.strerror(number))) as caught:
+        FileLock(lock).blocking_acquire()
+    assert (caught.value.errno, caught.value.filename) == (number, str(lock))
+
+
+def test_another_error_of_the_lock_ends_the_build(cache, monkeypatch):
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(OSError, match="Input/output error: .*\\.lock'"):
+        cpp.build_inline("shared", c_sources=TEXT)
 
 
 def test_a_build_whose_folder_is_removed_starts_again(wrapped_cc, cache, tmp_path):

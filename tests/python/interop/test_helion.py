@@ -14,10 +14,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tvm_ffi.codegen._launch import _conditions
 from tvm_ffi.interop._helion.extents import UnknownExtentError, condition_of, extent_of, product
 from tvm_ffi.interop._helion.pointer_writes import written_parameters
 from tvm_ffi.signature._expression import evaluate, extent_text
+from tvm_ffi.signature._parsing import parse_conditions
 
 # ---- the adapter with a fake Helion module -------------------------------------------------------
 
@@ -208,7 +208,7 @@ def test_comparisons_become_conditions_of_launch_plans(sympy):
     ):
         condition = condition_of(relation, NAMES)
         assert condition == text
-        assert len(_conditions(condition)) == 1
+        assert len(parse_conditions(condition)) == 1
     with pytest.raises(UnknownExtentError):
         condition_of(sympy.And(n > 1, m > 1), NAMES)
 

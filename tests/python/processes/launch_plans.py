@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_uint64, c_void_p
+from dataclasses import replace
 from pathlib import Path
 
 import forged
@@ -17,7 +18,7 @@ import pytest
 from fake_device import Allocator, calls, driver, run_at_launch, vector
 
 import tvm_ffi
-from tvm_ffi import codegen, cpp
+from tvm_ffi import Signature, codegen, cpp
 
 SAVED = Path(__file__).resolve().parents[1] / "codegen" / "saved_launch_plan.bin"
 TYPES = {"b": "u8", "f": "f32", "d": "f64", "h": "u16", "i": "u32", "l": "u64"}
@@ -576,14 +577,31 @@ def check_refusals(forms) -> None:
             assert calls("cuLaunch") == []
 
 
+def idle_plan(text: str) -> codegen.LaunchPlan:
+    """Return a plan that adds no condition to a signature; the kernel gets only written tensors."""
+    signature = Signature.parse(text)
+    written = [parameter.name for parameter in signature.parameters if parameter.is_written]
+    read_only = replace(
+        signature,
+        parameters=[replace(parameter, direction="in") for parameter in signature.parameters],
+    )
+    image = ptx({"idle": "", "write": "l" * len(written)})
+    (launch,) = codegen.make_launch_plan(read_only, image, "idle", arguments=[]).launches
+    launch = replace(
+        launch,
+        kernels=dict.fromkeys(launch.kernels, "write"),
+        arguments=tuple(codegen.Argument("address", name) for name in written),
+    )
+    return codegen.LaunchPlan(signature, (launch,))
+
+
 def check_agreement() -> None:
     """Check that both forms of the plans raise the same errors as `Signature.check`."""
     # The folder of these programs is next to `codegen`.
     from codegen.test_agreement import RAW_CALLS, SIGNATURES, TABLE, check_raw_addresses
 
-    image = ptx({"idle": ""})
     plans = {
-        name: codegen.make_launch_plan(text, image, "idle", arguments=[])
+        name: idle_plan(text)
         for name, text in SIGNATURES.items()
         if name != "texts"  # kernels cannot take strings
     }
