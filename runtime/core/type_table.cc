@@ -438,9 +438,8 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key, int32_t stati
 }
 
 const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) {
-  return GuardOrExit("TVMFFIGetTypeInfo", [&] {
-    return &TypeTable::Global().FindOrPlaceholder(type_index);
-  });
+  return GuardOrExit("TVMFFIGetTypeInfo",
+                     [&] { return &TypeTable::Global().FindOrPlaceholder(type_index); });
 }
 
 int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info) {

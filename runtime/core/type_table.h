@@ -121,7 +121,7 @@ class TypeTable {
   std::unordered_map<std::string_view, int32_t> index_by_key_;
   std::vector<std::string_view> keys_;
   std::unordered_map<std::string_view, std::unique_ptr<Column>> column_by_name_;
-  std::deque<std::string> strings_;  // interned keys, names and documentation
+  std::deque<std::string> strings_;                 // interned keys, names and documentation
   std::map<int32_t, TVMFFITypeInfo> placeholders_;  // of unregistered types
   int32_t next_dynamic_index_ = kTVMFFIDynObjectBegin;
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};

@@ -280,7 +280,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
         Key of the type, such as ``"my_library.Pair"``.  By default the name of the class.
     init : bool
         Whether to add an ``__init__`` that calls the native constructor of the type.  An
-    ``__init__`` in the class body takes precedence.
+        ``__init__`` in the class body takes precedence.
 
     Returns
     -------

@@ -29,9 +29,7 @@ auto ReportLackOfMemory(Body&& body) {
 
 std::string_view ViewOf(const String& text) { return {text.data(), text.size()}; }
 
-bool RemoveGlobal(const String& name) {
-  return runtime::RemoveGlobalFunction(ViewOf(name));
-}
+bool RemoveGlobal(const String& name) { return runtime::RemoveGlobalFunction(ViewOf(name)); }
 
 String MetadataOfGlobal(const String& name) {
   return ReportLackOfMemory([&]() -> String {

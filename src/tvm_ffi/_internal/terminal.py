@@ -37,7 +37,7 @@ class _WatchedOutput:
         self.error: OSError | None = None
 
     def write(self, text: str) -> int:
-        return self._run(self.stream.write, text)
+        return int(self._run(self.stream.write, text))
 
     def flush(self) -> None:
         self._run(self.stream.flush)
@@ -69,7 +69,7 @@ def run_command(name: str, command: Callable[[], Any]) -> Any:
     if sys.stdout is None:  # the process was started without standard output
         return command()
     output = _WatchedOutput(sys.stdout)
-    sys.stdout = output  # type: ignore[assignment]
+    sys.stdout = output
     status = 0
     try:
         status = command()

@@ -313,12 +313,13 @@ class _CheckBuilder:
         type_ = self._parameter.type
         if isinstance(type_, ScalarType) and type_.dtype != "float64":
             got = "the number" if type_.dtype == "float32" else "{got}"
-            failures = {"range": self._failure("ValueError", f"{got} does not fit {type_.dtype}")}
+            failure = self._failure("ValueError", f"{got} does not fit {type_.dtype}")
             name = self._parameter.name
             if type_.dtype == "uint64" and name in _extents_of_tensors(self._signature):
                 text = f"the number does not fit int64, as the extent {name} must"
-                failures["large"] = self._failure("ValueError", text)
-            yield self._check("range", **failures)
+                yield self._check("range", range=failure, large=self._failure("ValueError", text))
+            else:
+                yield self._check("range", range=failure)
         if self._parameter.kind != "variadic" and _is_integer(type_):
             name = self._parameter.name
             differs = self._failure("ValueError", f"must be {name} = {{expected}}, got {{got}}")

@@ -21,8 +21,8 @@ from tvm_ffi._binding.convert cimport (
     pack_temporary, unpack_object,
 )
 from tvm_ffi._binding.cpython cimport (
-    PyErr_Fetch, PyErr_Restore, PyErr_SetString, PyExc_RecursionError, PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall,
-    PyTuple_GET_SIZE, Py_TYPE,
+    PyErr_Fetch, PyErr_Restore, PyErr_SetString, PyExc_RecursionError,
+    PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall, PyTuple_GET_SIZE, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
     add_nonblocking_type, add_note, call_in_python, check, own_python_object, raise_to_native,

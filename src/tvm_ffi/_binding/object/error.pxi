@@ -33,8 +33,8 @@ cdef extern from *:
 
 
 # The exception classes of error kinds, among them all built-in subclasses of Exception; and the
-# kinds of exception classes; `register_error` adds to both tables.  Only a few built-in classes have
-# a kind of their own, because programs in other languages compare kinds; see `_kind_of`.
+# kinds of exception classes; `register_error` adds to both tables.  Only a few built-in classes
+# have a kind of their own, because programs in other languages compare kinds; see `_kind_of`.
 ERROR_NAME_TO_TYPE = {
     kind: cls for kind, cls in vars(builtins).items()
     if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception}

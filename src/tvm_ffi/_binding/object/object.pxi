@@ -41,8 +41,8 @@ cdef dict _value_classes = {}
 # `load_late_class` imports it when the first object of the type arrives in Python.
 cdef dict _late_modules = {}
 
-# Wrappers that code of the whole process shares, by their address.  Moving one of them would empty it
-# for the process, so a move takes a second reference to its object instead.  Entries are never
+# Wrappers that code of the whole process shares, by their address.  Moving one of them would empty
+# it for the process, so a move takes a second reference to its object instead.  Entries are never
 # removed.
 cdef dict _shared_wrappers = {}
 

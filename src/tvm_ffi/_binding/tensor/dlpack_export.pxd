@@ -10,9 +10,9 @@ cdef enum:
     VERSIONED_CAPSULE = 1
     COPIED_MEMORY = 2
 
-# Return the requests in the arguments of `__dlpack__`, combined with `|`.  `device` is the device of
-# the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL. Fails:
-# BufferError if the consumer requests another device; TypeError for positional or unknown
+# Return the requests in the arguments of `__dlpack__`, combined with `|`.  `device` is the device
+# of the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL.
+# Fails: BufferError if the consumer requests another device; TypeError for positional or unknown
 # arguments.
 cdef int requests_of_consumer(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names) except -1

@@ -278,9 +278,9 @@ cdef int _check_missing_memory(
         return 0
     if context.has_dispatch:
         raise TypeError(
-            f"tensor of class {type(<object>value).__name__} wraps other tensors and has no memory: "
-            "pass these tensors, or import tvm_ffi.interop.torch and give the function a signature, "
-            "so that the class handles the function's operator")
+            f"tensor of class {type(<object>value).__name__} wraps other tensors and has no "
+            "memory: pass these tensors, or import tvm_ffi.interop.torch and give the function a "
+            "signature, so that the class handles the function's operator")
     PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
     return _cold_raise_export_error(value)
 
