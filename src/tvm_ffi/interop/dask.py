@@ -147,6 +147,8 @@ class ShippedFunction:
 
 # Paths of shipped libraries on this machine, by digest.  On a worker, `_Library` adds the paths.
 _files: dict[str, Path] = {}
+# The libraries that this process has loaded, by digest; their files may have been removed since.
+_modules: dict[str, Module] = {}
 
 
 class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # mypy sees the class as Any
@@ -182,12 +184,14 @@ def _file_of(module: Module | str | os.PathLike[str]) -> Path:
 
 def _loaded(path: str, digest: str) -> Module:
     """Return the library's module in this process; load the library on first use."""
+    if digest in _modules:
+        return _modules[digest]
     if digest not in _files:
         raise FileNotFoundError(
             f"the library {path} was not shipped to this process; call "
             "tvm_ffi.interop.dask.ship(client, ...) with the client of this cluster"
         )
-    return load_module(_files[digest])
+    return _modules.setdefault(digest, load_module(_files[digest]))
 
 
 # ---- calls with NumPy arrays -------------------------------------------------------------------

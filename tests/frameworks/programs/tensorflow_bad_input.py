@@ -72,7 +72,7 @@ def check_functions_that_vanish() -> None:
     graph(x)
     tvm_ffi.registry.remove_global_func("test.tensorflow.gone")
     with pytest.raises(
-        tf.errors.NotFoundError, match="test.tensorflow.gone: KeyError: there is no"
+        tf.errors.NotFoundError, match="test.tensorflow.gone: KeyError: the global function is not"
     ):
         graph(x)
     tvm_ffi.register_global_func("test.tensorflow.gone", lambda a, y: None)
