@@ -109,7 +109,9 @@ function(tvm_ffi_add_checks_ target)
       COMMAND "${Python3_EXECUTABLE}" -m tvm_ffi checks --output "${output}" ${sources}
       RESULT_VARIABLE status OUTPUT_VARIABLE definitions ERROR_VARIABLE errors)
   endif()
-  if(NOT status EQUAL 0)
+  if(status EQUAL 2)  # an invalid signature
+    message(FATAL_ERROR "tvm_ffi_add_kernels: ${errors}")
+  elseif(NOT status EQUAL 0)
     message(WARNING "tvm_ffi_add_kernels: functions of ${target} do not check their arguments if "
       "they are called from C, C++ or Rust, because the checks cannot be generated: "
       "`${Python3_EXECUTABLE} -m tvm_ffi checks` failed (${status}). Set Python_EXECUTABLE to a "

@@ -262,6 +262,14 @@ def test_kernels_with_signatures_check_the_arguments_of_native_callers(
     assert error.message == "first() argument 'x': expected dtype int64, got float64"
 
 
+def test_kernels_with_an_invalid_signature_are_an_error(tmp_path):
+    text = CHECKED_C.replace("NAME", "first").replace("float64", "flot64")
+    (tmp_path / "first.c").write_text(text, encoding="utf-8")
+    status, output = configure(tmp_path, "tvm_ffi_add_kernels(kernels first.c)\n")
+    assert status != 0
+    assert "'flot64' is not a dtype" in " ".join(output.split())
+
+
 def test_kernels_without_python_are_built_with_a_warning(tmp_path):
     (tmp_path / "first.c").write_text(CHECKED_C.replace("NAME", "first"), encoding="utf-8")
     text = "set(Python_EXECUTABLE /no/python)\ntvm_ffi_add_kernels(kernels first.c"
