@@ -285,8 +285,8 @@ TEST_CASE("a pinned module stays until unpinned") {
   TVMFFIObjectDecRef(module);
 }
 
-TEST_CASE("a missing file is an internal error with the path") {
-  CHECK_RAISES(LoadFails("/nonexistent/kernel.so"), "InternalError",
+TEST_CASE("a missing file is an error of its own kind with the path") {
+  CHECK_RAISES(LoadFails("/nonexistent/kernel.so"), "FileNotFoundError",
                "Failed to load dynamic shared library /nonexistent/kernel.so");
 }
 
