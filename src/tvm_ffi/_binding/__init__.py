@@ -19,9 +19,10 @@ uses only the folders listed before it:
 
 import os as _os
 
-from .._internal.conflict import refuse_files_of_the_incumbent
+from .._internal.conflict import refuse_binaries_of_another_python, refuse_files_of_the_incumbent
 from .main_interpreter import refuse_other_interpreters
 
-# Both functions are called here, because every import of the package imports this module first.
+# The functions are called here, because every import of the package imports this module first.
 refuse_other_interpreters()
 refuse_files_of_the_incumbent(_os.path.dirname(_os.path.dirname(__file__)))  # noqa: PTH120
+refuse_binaries_of_another_python(_os.path.join(_os.path.dirname(__file__), "object"))  # noqa: PTH118, PTH120

@@ -298,6 +298,17 @@ def test_import_in_a_second_interpreter_of_a_process_is_refused(tmp_path):
     assert "imported by an interpreter that has ended (Py_FinalizeEx)" in lines[1]
 
 
+def test_binaries_of_another_python_are_named(run_python, tmp_path):
+    """Regression: "cannot import name 'hooks' (unknown location)"."""
+    package = Path(tvm_ffi.__file__).parent
+    shutil.copytree(package, tmp_path / "tvm_ffi", ignore=shutil.ignore_patterns("lib", "include"))
+    for path in (tmp_path / "tvm_ffi").rglob("__init__.*.so"):
+        path.rename(path.with_name("__init__.cpython-399-other.so"))
+    result = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tvm_ffi")
+    assert result.stderr.splitlines()[-1].startswith("ImportError: pytvmffi in ")
+    assert "end with .cpython-399-other.so, and this Python imports .c" in result.stderr
+
+
 def test_import_in_a_second_thread(run_python):
     result = run_python(
         "import threading\n"
