@@ -98,8 +98,8 @@ modules = []
 for name in names:
     try:
         modules.append(importlib.import_module(name))
-    except ModuleNotFoundError:  # the adapter's framework is not installed
-        if not name.startswith("tvm_ffi.interop."):
+    except ModuleNotFoundError:  # the framework, or PyInstaller, is not installed
+        if not name.startswith(("tvm_ffi.interop.", "tvm_ffi._pyinstaller.hook")):
             raise
 for module in modules:  # loads lazy attributes, so that their docstrings are tested
     [getattr(module, name) for name in getattr(module, "__all__", ())]

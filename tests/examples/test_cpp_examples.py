@@ -52,6 +52,6 @@ def test_the_quickstart_reports_a_missing_library(example, run):
     libdir = run("tvm-ffi-config", "--libdir", cwd=folder).strip()
     run("c++", "main.cc", *flags, f"-Wl,-rpath,{libdir}", "-o", "main", cwd=folder, timeout_s=120)
     output = run("./main", "./missing.so", cwd=folder)
-    assert output.startswith("caught   InternalError: Failed to load")
+    assert output.startswith("caught   FileNotFoundError: Failed to load")
     assert "missing.so" in output
     assert "usage: " in run("./main", cwd=folder, status=2)

@@ -167,7 +167,7 @@ def test_a_python_exception_passes_through_rust_unchanged(library):
             "apply() argument 'values': type conversion failed for Array[int]: element [1]",
         ),
         (lambda f: f.repeat("x", b"", 256), "repeat() argument 'count': 256 does not fit uint8"),
-        (lambda f: f.summarize("int8", 1, True), "'d': expected dtype, got str"),
+        (lambda f: f.summarize(1, "cpu", True), "'d': expected dtype, got int"),
         (lambda f: f.look_up({"a": 1}, "b"), '"b"'),
     ],
 )

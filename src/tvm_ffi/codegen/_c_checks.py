@@ -67,8 +67,8 @@ _TOTAL = {
 class CheckPrinter:
     """Prints the checks of a function's signature."""
 
-    def __init__(self, signature: Signature, lines: Lines) -> None:
-        self._signature, self._lines = signature, lines
+    def __init__(self, signature: Signature, lines: Lines, *, converts: bool = False) -> None:
+        self._signature, self._lines, self._converts = signature, lines, converts
         # Extent names and dtype variables that have a value on every path.
         self._bound: set[str] = set()
         self._temporaries = 0
@@ -117,7 +117,7 @@ class CheckPrinter:
         for check in checks(self._signature):
             if accepted_type_names(check.parameter.type) is not None:
                 getattr(self, f"_{check.kind}")(check)
-            elif check.kind == "type":
+            elif check.kind == "type" and not self._converts:
                 self._other_type(check)
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)

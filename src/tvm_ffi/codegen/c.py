@@ -99,7 +99,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     return text + '\n#ifdef __cplusplus\n} /* extern "C" */\n#endif\n' + _rows(functions)
 
 
-def _checked_exports(signatures: Mapping[str, Signature]) -> str:
+def _checked_exports(signatures: Mapping[str, Signature], *, converts: bool) -> str:
     """Return C source of exported functions that check their arguments, then call a function.
 
     Parameters
@@ -108,17 +108,19 @@ def _checked_exports(signatures: Mapping[str, Signature]) -> str:
         Signatures by the name of the exported function.  ``__tvm_ffi_NAME`` calls the function
         ``tvm_ffi_unchecked_NAME``, which has the packed calling convention and is declared before.
         It gets floats for float parameters, also if a caller passes integers.
+    converts : bool
+        Whether the functions convert and check dtypes, devices, containers and other types without
+        a C form, as functions of the C++ API do.
 
     Returns
     -------
     str
-        Support code and functions, valid in C11 and C++17.  Parameters whose type the checks do
-        not know, such as containers, are passed on unchecked.
+        Support code and functions, valid in C11 and C++17.
     """
     lines = Lines()
     for name, signature in signatures.items():
         with lines.block(f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}({_PARAMETERS})"):
-            CheckPrinter(signature, lines).print()
+            CheckPrinter(signature, lines, converts=converts).print()
             _convert_floats(signature, lines)
             lines.add(f"return tvm_ffi_unchecked_{name}(handle, args, num_args, result);")
     text = f'{_support()}\n#ifdef __cplusplus\nextern "C" {{\n#endif\n{lines}'
@@ -143,7 +145,7 @@ def _convert_floats(signature: Signature, lines: Lines) -> None:
         lines.add("args = converted;")
 
 
-def _checks_file(signatures: Mapping[str, Signature]) -> str:
+def _checks_file(signatures: Mapping[str, Signature], *, converts: bool) -> str:
     """Return the source of a file with the functions of `_checked_exports`.
 
     The functions that they call are defined in other files of the library.
@@ -159,7 +161,7 @@ def _checks_file(signatures: Mapping[str, Signature]) -> str:
         lines.add(f"int tvm_ffi_unchecked_{name}({_PARAMETERS});")
         lines.add(f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}({_PARAMETERS});")
     lines.add("#ifdef __cplusplus", '} /* extern "C" */', "#endif", "")
-    return f"{lines}{_checked_exports(signatures)}"
+    return f"{lines}{_checked_exports(signatures, converts=converts)}"
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:

@@ -64,7 +64,8 @@ def file_checks(paths: Iterable[str]) -> FileChecks | None:
     if not signatures:
         return None
     options = tuple(f"-D__tvm_ffi_{name}=tvm_ffi_unchecked_{name}" for name in signatures)
-    return FileChecks(options, f"{_FIRST_LINE}{_checks_file(signatures)}")
+    converts = any(not path.endswith(".c") for path in contents)
+    return FileChecks(options, _FIRST_LINE + _checks_file(signatures, converts=converts))
 
 
 def _content(path: str) -> bytes:

@@ -111,7 +111,7 @@ def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
         if export.doc:
             doc = _c_literal(export.doc)
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {doc});\n"
-    return CPP_INCLUDES, tail + _checks(functions)
+    return CPP_INCLUDES, tail + _checks(functions, converts=True)
 
 
 def _renamed(function: str) -> str:
@@ -126,8 +126,11 @@ def _exported(function: str) -> str:
     return f"#undef __tvm_ffi_{function}\n"
 
 
-def _checks(functions: Mapping[str, Export]) -> str:
-    """Return the exported functions that check their arguments, then call the renamed functions."""
+def _checks(functions: Mapping[str, Export], *, converts: bool) -> str:
+    """Return the exported functions that check their arguments, then call the renamed functions.
+
+    `converts` is True for functions of the C++ API, see `codegen.c._checked_exports`.
+    """
     checked = {
         name: export.signature
         for name, export in functions.items()
@@ -137,7 +140,7 @@ def _checks(functions: Mapping[str, Export]) -> str:
         return ""
     from ..codegen.c import _checked_exports  # lazy import, because most builds have no signature
 
-    return _checked_exports(checked)
+    return _checked_exports(checked, converts=converts)
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"
@@ -163,7 +166,7 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
         if export.doc:
             tail += f"TVM_FFI_DLL_EXPORT_DOC({function}, {_c_literal(export.doc)})\n"
         tail += _exported(function) if export.is_checked else ""
-    tail += _checks(functions)
+    tail += _checks(functions, converts=False)
     if functions:
         symbols = ", ".join(f"__tvm_ffi_{function}" for function in functions)
         tail += "__attribute__((used)) static TVMFFISafeCallType const tvm_ffi_listed[] = "
