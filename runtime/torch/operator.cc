@@ -21,7 +21,7 @@ bool IsNone(bool is_optional, StackValue value) { return is_optional && value ==
 // because torch changes its own in place, and the function may keep the Tensor.
 struct TensorObject {
   TVMFFIObject header;
-  DLTensor tensor;      // the layout of each Tensor is that of these two fields
+  DLTensor tensor;      // each Tensor begins with these two fields
   TensorHandle source;  // owned; null until the object owns it
 
   static TensorObject* New(const DLTensor& view) {

@@ -7,7 +7,6 @@
 #include <tvm/ffi/string.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -21,11 +20,6 @@
 
 namespace tvm::ffi::extra::checks {
 namespace {
-
-// Returns false for a finite number that the conversion to float would round to infinity.
-bool FitsFloat(double number) {
-  return std::isinf(number) || !std::isinf(static_cast<float>(number));
-}
 
 constexpr uint64_t kIntBit = uint64_t{1} << kTVMFFIInt, kBoolBit = uint64_t{1} << kTVMFFIBool;
 
@@ -148,7 +142,7 @@ TVM_FFI_INLINE void CheckRun::CheckNumber(const ArgumentCheck& check, const TVMF
     } else if (check.form == NumberForm::kTruth) {
       number = number != 0;
     }
-  } else if (check.form == NumberForm::kSingle && !FitsFloat(arg.v_float64)) {
+  } else if (check.form == NumberForm::kSingle && !ffi::detail::FitsFloat<float>(arg.v_uint64)) {
     Fail(check.range_failure, {});
   }
   if (check.value_register == kNone) return;
@@ -254,8 +248,7 @@ void CheckRun::CheckDtype(const ArgumentCheck& check, DLDataType dtype) {
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
   if (index == set.size()) FailDtype(check.dtype_failure, dtype, nullptr);
   if (check.dtype_register == kNone) return;
-  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 before the first
-  // tensor.
+  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 before the first tensor.
   int64_t& known = registers_[check.dtype_register];
   int64_t got = static_cast<int64_t>(index) + 1;
   if (known != 0 && known != got) {
@@ -318,10 +311,12 @@ class CheckFunctionObj : public FunctionObj {
     auto* function = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<CheckFunctionObj>(
         static_cast<TVMFFIObject*>(self));
     const std::vector<ArgumentCheck>& arguments = function->program_.arguments;
-    size_t i = 0,
-           count = static_cast<uint32_t>(num_args) == arguments.size() ? arguments.size() : 0;
-    while (i < count && (TypeBit(args[i].type_index) & arguments[i].trivial_types) != 0) ++i;
-    if (TVM_FFI_PREDICT_TRUE(i == arguments.size())) return 0;
+    const size_t count = arguments.size();
+    if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == count)) {
+      size_t i = 0;
+      while (i < count && (TypeBit(args[i].type_index) & arguments[i].trivial_types) != 0) ++i;
+      if (TVM_FFI_PREDICT_TRUE(i == count)) return 0;
+    }
     return CallWithHeap(self, args, num_args, result);
   }
   static int CallWithStack(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {

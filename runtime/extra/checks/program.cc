@@ -119,7 +119,7 @@ class CheckReader {
 
   ProgramReader& reader_;
   CheckProgram program_;
-  std::vector<int64_t> constants_;  // registers that follow those of the program
+  std::vector<int64_t> constants_;  // initial values of the registers after num_registers
 };
 
 CheckProgram CheckReader::Read() {
@@ -302,6 +302,7 @@ void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
 
 void CheckReader::DeriveProperties(ArgumentCheck* check) const {
   DLTensor masks{}, bits{};
+  bool has_more = false;
   if (check->device_failure != kNone) {
     std::memset(&masks.device.device_type, 0xff, sizeof(masks.device.device_type));
     masks.device.device_id = check->device.device_id < 0 ? 0 : -1;
@@ -309,19 +310,20 @@ void CheckReader::DeriveProperties(ArgumentCheck* check) const {
   }
   if (check->ndim_failure != kNone) {
     masks.ndim = -1;
-    // A range needs CheckProperties: no tensor has this number of dimensions.
-    bits.ndim = check->least_ndim == check->most_ndim ? check->least_ndim : -1;
+    bits.ndim = check->least_ndim;
+    has_more |= check->least_ndim != check->most_ndim;
   }
   if (check->dtype_set != kNone) {
     const std::vector<DLDataType>& set = program_.dtype_sets[check->dtype_set];
     bits.dtype = set[0];
     std::memset(&masks.dtype, 0xff, sizeof(masks.dtype));
-    // Several dtypes, or a dtype that must equal those of other tensors, need CheckProperties.
-    if (set.size() != 1 || check->dtype_register != kNone) bits.ndim = masks.ndim = -1;
+    // The dtypes of other tensors may determine the dtype of this one.
+    has_more |= set.size() != 1 || check->dtype_register != kNone;
   }
   TensorProperties* properties = &check->properties;
   std::memcpy(properties->masks, &masks.device, sizeof(properties->masks));
   std::memcpy(properties->bits, &bits.device, sizeof(properties->bits));
+  properties->has_more = has_more ? 1 : 0;
 }
 
 void CheckReader::DeriveAddressMask(ArgumentCheck* check) const {

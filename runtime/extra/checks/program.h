@@ -117,7 +117,7 @@ enum class ArgumentKind : uint8_t { kAny, kTypes, kNumber, kUnsigned, kTensor };
 enum class NumberForm : uint8_t { kInteger, kTruth, kDouble, kSingle };
 // ORDER check-extent-kinds.
 enum class ExtentKind : uint8_t { kConstant, kStore, kEqual, kStoreOrEqual };
-// The strides that pass all checks: any; those of compact tensors; or others, too.
+// The strides that certainly pass: any; only compact ones; or it depends on further checks.
 enum class Layout : uint8_t { kAny, kCompact, kOther };
 
 // The dimensions of a tensor that an ellipsis in a shape matches: all dimensions from `first` on,
@@ -126,8 +126,8 @@ struct Gap {
   int64_t first, num_others;
 };
 
-// Compares an extent, or an integer argument, with the value of a name or with a constant, which
-// the reader stores in a register of its own.
+// Compares an extent, or an integer argument, with the value of a name or with a constant.  For
+// each constant, the reader adds a register.
 struct ExtentCheck {
   int32_t axis;
   ExtentKind kind;
@@ -139,13 +139,16 @@ struct ExtentCheck {
 // fields in a DLTensor, so that two comparisons check all of them.
 struct TensorProperties {
   uint64_t masks[2], bits[2];  // the bits that are compared, and their values
+  uint64_t has_more;           // 1 if the comparison does not decide, else 0
 
+  // Returns true if the tensor certainly has the properties.
   bool IsTrueOf(const DLTensor& tensor) const {
     uint64_t words[2];
     static_assert(offsetof(DLTensor, shape) - offsetof(DLTensor, device) == sizeof(words),
                   "the fields are adjacent");
     std::memcpy(words, &tensor.device, sizeof(words));
-    return (((words[0] ^ bits[0]) & masks[0]) | ((words[1] ^ bits[1]) & masks[1])) == 0;
+    uint64_t differences = ((words[0] ^ bits[0]) & masks[0]) | ((words[1] ^ bits[1]) & masks[1]);
+    return (differences | has_more) == 0;
   }
 };
 

@@ -200,8 +200,8 @@ fn wrong_type(signature: &Signature, parameter: &Parameter, argument: &AnyView<'
     Mismatch { kind, ..Mismatch::expected(&shown_type(signature, parameter), argument) }
 }
 
-/// Return the type of a parameter as callers see it: with dtypes in place of a dtype variable, and
-/// with `compact` in place of the star of a tensor that is passed by address.
+/// Return the type of a parameter as callers see it: dtypes replace a dtype variable, and `compact`
+/// replaces the star of a tensor that is passed by address.
 #[cold]
 fn shown_type(signature: &Signature, parameter: &Parameter) -> String {
     let text = parameter.type_text;

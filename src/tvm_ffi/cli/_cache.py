@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_choices(options: argparse.Namespace) -> None:
-    """Print what the options of ``prune`` would remove, because none of them was given."""
+    """Print the size that options of ``prune`` would remove, because no option was given."""
     print("no build was chosen; choose some by --unused-days N or --max-size SIZE:")
     for days in (30, 0):
         chosen = cache.prune(

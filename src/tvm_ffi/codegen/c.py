@@ -128,7 +128,7 @@ def _checked_exports(signatures: Mapping[str, Signature], *, converts: bool) -> 
 
 
 def _convert_floats(signature: Signature, lines: Lines) -> None:
-    """Print a copy of the arguments with floats in place of the integers for float parameters.
+    """Print a copy of the arguments in which float parameters get floats, not integers.
 
     The checks accept integers for such parameters, but a function reads ``v_float64``.
     """

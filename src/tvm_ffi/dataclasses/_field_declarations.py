@@ -49,7 +49,7 @@ def owners_of(cls: type) -> list[type]:
 
 
 class Declarations(NamedTuple):
-    """What a class declares, without inherited declarations."""
+    """The declarations of a class, without inherited ones."""
 
     fields: list[Field]
     computed: dict[str, Callable[[Any], Any]]

@@ -139,7 +139,7 @@ def type_for_callers(type_: Type, dtypes: tuple[str, ...] | None = None) -> Type
 
 
 def argument_text(signature: Declaration, parameter: Parameter) -> str:
-    """Return what a caller may pass for a parameter, and ``out`` or ``inout`` if it is written."""
+    """Return the type that callers see, after ``out`` or ``inout`` if the parameter is written."""
     return (f"{parameter.direction} " if parameter.is_written else "") + accepted_text(
         signature, parameter.type
     )

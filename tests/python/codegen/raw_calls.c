@@ -4,8 +4,8 @@
  *
  * call_with_view(function, tensor, byte_offset, variant, rest...): call the function with a
  * DLTensor pointer as first argument.  Variant 0 passes the tensor, 1 the tensor with a NULL
- * address, 2 a NULL DLTensor pointer, 3 the tensor with the extent -2.  The tensor is compact and
- * has no strides array. */
+ * address, 2 a NULL DLTensor pointer, 3 the tensor with the extent -2, 4 with -1 dimensions.  The
+ * tensor is compact and has no strides array. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_view(void* handle, const TVMFFIAny* args,
@@ -18,6 +18,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_view(void* handle, const TVMFFIAny* a
   tensor.byte_offset += (uint64_t)args[2].v_int64;
   if (args[3].v_int64 == 1) tensor.data = NULL;
   if (args[3].v_int64 == 3) tensor.shape = &negative;
+  if (args[3].v_int64 == 4) tensor.ndim = -1;
   for (int32_t i = 4; i < num_args; ++i) passed[i - 3] = args[i];
   passed[0].type_index = kTVMFFIDLTensorPtr;
   passed[0].zero_padding = 0;

@@ -520,6 +520,12 @@ def test_addresses_of_dltensor_arguments_are_checked(library):
     check_raw_addresses(library.call_with_view, lambda name: getattr(library, name))
 
 
+def test_negative_numbers_of_dimensions_are_refused(library):
+    """Regression: -1 dimensions passed for a tensor with the first of several dtypes."""
+    with pytest.raises(ValueError, match="argument 'x': expected 1 dimension, got -1"):
+        library.call_with_view(library.braces, zeros(2, dtype=I8), 0, 4, zeros(1), 1)
+
+
 DTYPES = st.sampled_from([F32, F64, I8, I16, F16, bool, np.complex128])
 
 

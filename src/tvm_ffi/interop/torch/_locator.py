@@ -117,7 +117,7 @@ def locate(function: Function) -> FunctionLocator | None:
 
 
 def content_of_file(path: str | os.PathLike[str]) -> str | None:
-    """Return the digest of a file; None if there is no such file."""
+    """Return the digest of a file; None if the file does not exist."""
     try:
         return file_digest(path)
     except OSError:

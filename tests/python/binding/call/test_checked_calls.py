@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import cpp
+from tvm_ffi import Signature, cpp
+from tvm_ffi.signature._check_program import check_program
 
 # `total` relies on its signature.  `calls` counts the calls of all functions.
 SOURCE = """
@@ -128,6 +129,16 @@ def test_other_types_are_converted_and_checked(module, type_, right, wrong):
     for value in wrong:
         with pytest.raises(TypeError, match=r"count\(\) argument 'x': expected .*, got "):
             module.count(value)
+
+
+def test_checks_of_a_function_without_parameters_refuse_arguments():
+    program = check_program(Signature.parse("nothing()"))
+    check = tvm_ffi.get_global_func("pytvmffi.CheckFunction")(program, None)
+    check()
+    with pytest.raises(
+        TypeError, match=r"nothing\(\) takes 0 positional arguments but 1 was given"
+    ):
+        check(1)
 
 
 def test_many_arguments_are_checked(module):
