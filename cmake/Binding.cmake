@@ -42,7 +42,7 @@ function(tvm_ffi_add_binding_module folder)
     OUTPUT_NAME __init__
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/binding/${folder}
     C_VISIBILITY_PRESET hidden
-    INSTALL_RPATH $ORIGIN/../../lib)
+    INSTALL_RPATH ${TVM_FFI_RPATH_ORIGIN}/../../lib)
   # The option is not -O3, which unrolls and vectorizes loops for long arrays, because the loops of
   # the binding run over a few dimensions or arguments.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)

@@ -5,6 +5,7 @@ file(GLOB_RECURSE TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
 
 find_package(Threads REQUIRED)
+include(cmake/Platform.cmake)
 
 add_library(tvm_ffi_header INTERFACE)
 target_include_directories(tvm_ffi_header INTERFACE
@@ -20,27 +21,23 @@ set_target_properties(tvm_ffi_objects PROPERTIES
 target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
 target_include_directories(tvm_ffi_objects PRIVATE ${PROJECT_SOURCE_DIR}/runtime/extra)
 target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
-# The thread-local variables are a few pointers.  They fit into the static TLS space that the loader
-# reserves for libraries opened by dlopen, and this model reads them without a function call.
-target_compile_options(tvm_ffi_objects PRIVATE -ftls-model=initial-exec)
+target_compile_options(tvm_ffi_objects PRIVATE ${TVM_FFI_TLS_OPTIONS})
 tvm_ffi_set_warnings(tvm_ffi_objects)
 
-add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)
+set(TVM_FFI_OBJECTS $<TARGET_OBJECTS:tvm_ffi_objects> $<TARGET_OBJECTS:tvm_ffi_platform>)
+
+add_library(tvm_ffi_shared SHARED ${TVM_FFI_OBJECTS})
 # Published binaries need exactly this SONAME.
 set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-# The version script hides template instances of the standard library, so that no other library uses
-# them.  nodelete keeps the library mapped after dlclose, because objects, threads and exit handlers
-# call its code later.
-target_link_options(tvm_ffi_shared PRIVATE
-  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined -Wl,-z,nodelete)
+target_link_options(tvm_ffi_shared PRIVATE ${TVM_FFI_LOAD_OPTIONS} ${TVM_FFI_COMPLETE})
 set_property(TARGET tvm_ffi_shared PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
   PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
 # One archive with two targets.  A linker extracts only the archive members that a program needs.  No
 # member needs dynamic_loading, so `minimal` omits it, and `static` requests it with -u.
-add_library(tvm_ffi_minimal STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
+add_library(tvm_ffi_minimal STATIC ${TVM_FFI_OBJECTS})
 set_target_properties(tvm_ffi_minimal PROPERTIES OUTPUT_NAME tvm_ffi_static
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 target_link_libraries(tvm_ffi_minimal PUBLIC tvm_ffi_header Threads::Threads ${CMAKE_DL_LIBS})
@@ -50,7 +47,7 @@ target_link_libraries(tvm_ffi_static INTERFACE tvm_ffi_minimal)
 target_link_options(tvm_ffi_static INTERFACE LINKER:-u,tvm_ffi_dynamic_loading)
 
 if(TVM_FFI_SANITIZERS)
-  foreach(target tvm_ffi_objects tvm_ffi_shared)
+  foreach(target tvm_ffi_platform tvm_ffi_objects tvm_ffi_shared)
     target_compile_options(${target} PUBLIC
       -fsanitize=${TVM_FFI_SANITIZERS} -fno-omit-frame-pointer -g
       # GCC warns that ThreadSanitizer does not model fences.  The reference counts use them only

@@ -7,9 +7,9 @@ add_library(tvm_ffi_testing SHARED ${TVM_FFI_TESTING_SOURCES})
 set_target_properties(tvm_ffi_testing PROPERTIES
   CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  INSTALL_RPATH $ORIGIN)  # installed in the folder of libtvm_ffi
+  INSTALL_RPATH ${TVM_FFI_RPATH_ORIGIN})  # installed in the folder of libtvm_ffi
 target_link_libraries(tvm_ffi_testing PRIVATE tvm_ffi_shared)
-target_link_options(tvm_ffi_testing PRIVATE -Wl,--no-undefined)
+target_link_options(tvm_ffi_testing PRIVATE ${TVM_FFI_COMPLETE})
 tvm_ffi_set_warnings(tvm_ffi_testing)
 
 install(TARGETS tvm_ffi_testing LIBRARY DESTINATION ${TVM_FFI_LIBDIR})

@@ -11,8 +11,8 @@ set_target_properties(torch_native PROPERTIES
   CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
   VISIBILITY_INLINES_HIDDEN ON
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/torch
-  INSTALL_RPATH $ORIGIN/../../lib)
-target_link_libraries(torch_native PRIVATE tvm_ffi_shared ${CMAKE_DL_LIBS})
+  INSTALL_RPATH ${TVM_FFI_RPATH_ORIGIN}/../../lib)
+target_link_libraries(torch_native PRIVATE tvm_ffi_shared tvm_ffi_platform ${CMAKE_DL_LIBS})
 tvm_ffi_set_warnings(torch_native)
 # The loops run over a few arguments and extents, for which vectorized code is slower.
 target_compile_options(torch_native PRIVATE $<$<CONFIG:Release>:-O2> -fno-tree-vectorize)

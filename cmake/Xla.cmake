@@ -11,9 +11,9 @@ add_library(tvm_ffi_xla SHARED
   ${PROJECT_SOURCE_DIR}/runtime/xla/xla_values.c)
 set_target_properties(tvm_ffi_xla PROPERTIES
   C_STANDARD 11 C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  INSTALL_RPATH $ORIGIN)  # installed in the folder of libtvm_ffi
+  INSTALL_RPATH ${TVM_FFI_RPATH_ORIGIN})  # installed in the folder of libtvm_ffi
 target_link_libraries(tvm_ffi_xla PRIVATE tvm_ffi_shared)
-target_link_options(tvm_ffi_xla PRIVATE -Wl,--no-undefined)
+target_link_options(tvm_ffi_xla PRIVATE ${TVM_FFI_COMPLETE})
 tvm_ffi_set_warnings(tvm_ffi_xla)
 
 # A call executes a few instructions in most of the files, so the files are optimized together.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native stack walk with the compiler's unwinder.  Each thread caches the description of a code
+// Native stack walk.  Each thread caches the description of a code
 // address (library, demangled name, visible or hidden, end of the walk or not), so raising the same
 // error again costs the walk and one append per frame.  A cache has at most kMaxFrames entries.
 //
@@ -7,18 +7,15 @@
 // the frame that the caller of TVMFFIBacktrace passes has a line number.
 #include "backtrace.h"
 
-#include <cxxabi.h>
-#include <dlfcn.h>
 #include <tvm/ffi/c_api.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <unordered_map>
 
+#include "../platform/platform.h"
 #include "text.h"
 #include "thread_state.h"
 
@@ -53,14 +50,6 @@ bool IsBoundary(std::string_view name) {
          StartsWith(name, "PyVectorcall");
 }
 
-std::string Demangle(const char* symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  std::string name = status == 0 && text != nullptr ? text : symbol;
-  std::free(text);
-  return name;
-}
-
 std::string FormatLine(const char* filename, int lineno, std::string_view func) {
   return Concat("  File \"", filename == nullptr ? "<unknown>" : filename, "\", line ", lineno,
                 ", in ", func, "\n");
@@ -68,22 +57,20 @@ std::string FormatLine(const char* filename, int lineno, std::string_view func) 
 
 // Returns the file name of the library in angle brackets, to print instead of an unknown source
 // file.  Without the brackets, tools that print tracebacks would open the library as a source file.
-std::string LibraryName(const char* path) {
-  if (path == nullptr) return "<unknown>";
-  const char* slash = std::strrchr(path, '/');
-  return Concat("<", slash == nullptr ? path : slash + 1, ">");
+std::string LibraryName(const std::string& path) {
+  if (path.empty()) return "<unknown>";
+  return Concat("<", path.substr(platform::FileNameIn(path)), ">");
 }
 
 Frame Describe(uintptr_t address) {
   Frame frame;
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_sname == nullptr) {
-    return frame;
-  }
-  std::string name = Demangle(info.dli_sname);
+  platform::AddressDescription found =
+      platform::DescribeAddress(reinterpret_cast<const void*>(address));
+  if (found.symbol.empty()) return frame;
+  std::string name = platform::Demangle(found.symbol.c_str());
   frame.is_boundary = IsBoundary(name);
   if (!frame.is_boundary && !IsHidden(name)) {
-    frame.line = FormatLine(LibraryName(info.dli_fname).c_str(), 0, name);
+    frame.line = FormatLine(LibraryName(found.library).c_str(), 0, name);
   }
   return frame;
 }
@@ -120,28 +107,26 @@ const Frame& FrameAt(ThreadBacktrace* local, uintptr_t address) {
   return local->frames.emplace(address, Describe(address)).first->second;
 }
 
-_Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) try {
+bool VisitFrame(uintptr_t address, void* data) noexcept try {
   auto* walk = static_cast<Walk*>(data);
   if (walk->skipped_frames > 0) {
     --walk->skipped_frames;
-    return _URC_NO_REASON;
+    return true;
   }
-  if (walk->remaining_frames-- <= 0) return _URC_NORMAL_STOP;
-  uintptr_t address = _Unwind_GetIP(context);
-  if (address == 0) return _URC_NORMAL_STOP;
+  if (walk->remaining_frames-- <= 0 || address == 0) return false;
   // A return address may belong to the next function: look up the byte before it.
   const Frame& frame = FrameAt(walk->local, address - 1);
-  if (frame.is_boundary && !walk->crosses_boundary) return _URC_NORMAL_STOP;
+  if (frame.is_boundary && !walk->crosses_boundary) return false;
   walk->local->text += frame.line;
-  return _URC_NO_REASON;
+  return true;
 } catch (...) {
-  return _URC_NORMAL_STOP;  // out of memory: the backtrace ends here
+  return false;  // out of memory: the backtrace ends here
 }
 
 __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_frames,
                                            bool crosses_boundary) {
   Walk walk{local, skipped_frames + 1, FrameLimit(), crosses_boundary};
-  _Unwind_Backtrace(&VisitFrame, &walk);
+  platform::WalkStack(&VisitFrame, &walk);
 }
 
 }  // namespace

@@ -12,11 +12,6 @@
 
 namespace tvm::ffi::runtime {
 
-// Returns the start address of the library whose initialisers the system's loader is running on
-// this thread, or null if the loader is not running initialisers.  Slow: walks the stack.  Do not
-// hold a lock during the call, which waits for the loader's lock.
-const void* LibraryBeingInitialised() noexcept;
-
 // Handles a duplicate of a registration that code at the address `registrant` made.  If the loader
 // is loading a library on this thread, prints a warning, once per library, and returns true: the
 // first registration stays in effect.  Otherwise returns false, and the caller must raise an error.

@@ -4,7 +4,6 @@
 #ifndef TVM_FFI_RUNTIME_CORE_ERROR_H_
 #define TVM_FFI_RUNTIME_CORE_ERROR_H_
 
-#include <cxxabi.h>
 #include <tvm/ffi/c_api.h>
 
 #include <exception>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../platform/forced_unwinding.h"
 #include "object.h"
 #include "text.h"
 
@@ -92,7 +92,7 @@ __attribute__((no_sanitize("null"))) int GuardBoundary(Body&& body) {
   try {
     body();
     return 0;
-  } catch (const abi::__forced_unwind&) {
+  } catch (const platform::ForcedUnwinding&) {
     throw;
   } catch (...) {
     SetPendingFromCurrentException();
@@ -105,7 +105,7 @@ template <typename Body>
 __attribute__((no_sanitize("null"))) auto GuardOrExit(const char* function, Body&& body) {
   try {
     return body();
-  } catch (const abi::__forced_unwind&) {
+  } catch (const platform::ForcedUnwinding&) {
     throw;
   } catch (...) {
     ExitFromCurrentException(function);

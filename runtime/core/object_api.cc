@@ -31,10 +31,13 @@ void FreeBlock(void* body) { std::free((static_cast<BlockHeader*>(body) - 1)->bl
 void* DefaultAllocate(size_t size, size_t alignment, int32_t /*type_index*/, void* /*context*/) {
   alignment = std::max(alignment, alignof(std::max_align_t));
   size_t offset = std::max(alignment, sizeof(BlockHeader));  // a multiple of both powers of two
-  if (size > SIZE_MAX - offset) return nullptr;
-  void* block = nullptr;
-  if (posix_memalign(&block, alignment, offset + size) != 0) return nullptr;
-  char* body = static_cast<char*>(block) + offset;
+  // malloc aligns to max_align_t.  A larger alignment needs room to move the body.
+  size_t spare = alignment - alignof(std::max_align_t);
+  if (size > SIZE_MAX - offset - spare) return nullptr;
+  void* block = std::malloc(offset + spare + size);
+  if (block == nullptr) return nullptr;
+  auto address = reinterpret_cast<uintptr_t>(block) + spare;
+  char* body = static_cast<char*>(block) + spare - address % alignment + offset;
   *(reinterpret_cast<BlockHeader*>(body) - 1) = {block, {&FreeBlock}};
   return body;
 }

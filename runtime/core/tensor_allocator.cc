@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "../platform/platform.h"
 #include "error.h"
 #include "tensor.h"
 
@@ -42,7 +43,7 @@ struct CpuTensor {
 
 void FreeCpuTensor(DLManagedTensorVersioned* managed) {
   auto* tensor = static_cast<CpuTensor*>(managed->manager_ctx);
-  std::free(tensor->data);
+  platform::FreeAligned(tensor->data);
   std::free(tensor);
 }
 
@@ -54,7 +55,8 @@ DLManagedTensorVersioned* AllocateCpuTensor(const DLTensor& prototype) {
       static_cast<CpuTensor*>(std::malloc(sizeof(CpuTensor) + 2 * ndim * sizeof(int64_t)));
   if (tensor == nullptr) throw std::bad_alloc();
   // An empty tensor gets an address as well, because some kernels reject null.
-  if (posix_memalign(&tensor->data, kDataAlignment, bytes == 0 ? 1 : bytes) != 0) {
+  tensor->data = platform::AllocateAligned(bytes == 0 ? 1 : bytes, kDataAlignment);
+  if (tensor->data == nullptr) {
     std::free(tensor);
     throw std::bad_alloc();
   }

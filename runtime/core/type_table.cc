@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "../platform/platform.h"
 #include "duplicate_registration.h"
 #include "error.h"
 #include "key_hooks.h"
@@ -283,7 +284,7 @@ bool TypeTable::IsIgnored(int32_t index) const {
   const Entry* entry = FindEntry(index);
   if (entry == nullptr) return false;
   const void* library = entry->ignored_library.load(std::memory_order_acquire);
-  return library != nullptr && library == LibraryBeingInitialised();
+  return library != nullptr && library == platform::LibraryBeingInitialised();
 }
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
@@ -362,7 +363,7 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
   });
   if (!duplicate) return;
   IgnoreOrRaise(*std::move(duplicate));
-  registered->ignored_library.store(LibraryBeingInitialised(), std::memory_order_release);
+  registered->ignored_library.store(platform::LibraryBeingInitialised(), std::memory_order_release);
 }
 
 TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {

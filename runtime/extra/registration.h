@@ -6,6 +6,8 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 #define TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 
+#include <tvm/ffi/c_api.h>
+
 namespace tvm::ffi::extra {
 
 void RegisterAutoInit();
@@ -44,6 +46,6 @@ void RegisterVisitErrorContext();
 // Registers the loader of shared libraries and CUDA modules, see dynamic_loading.cc.  The
 // function has a C name, so that the linker's command line can contain the name.  It has default
 // visibility, so that the compiler does not assume that the weak symbol is non-null.
-extern "C" __attribute__((visibility("default"))) void tvm_ffi_dynamic_loading();
+extern "C" TVM_FFI_DLL void tvm_ffi_dynamic_loading();
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_

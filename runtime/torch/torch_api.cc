@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_api.h"
 
-#include <dlfcn.h>
+#include "../platform/platform.h"
 
 namespace tvm_ffi_torch {
 
@@ -9,20 +9,21 @@ TorchApi torch_api;
 
 namespace {
 
+namespace platform = tvm::ffi::platform;
+
 template <typename Function>
 bool Find(void* library, const char* name, Function* out) {
-  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  *out = library == nullptr ? nullptr
+                            : reinterpret_cast<Function>(platform::FindSymbol(library, name));
   return *out != nullptr;
 }
-
-void* Loaded(const char* library) { return dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
 
 }  // namespace
 
 const char* LoadTorchApi() {
-  void* const cpu = Loaded("libtorch_cpu.so");
-  void* const core = Loaded("libc10.so");
-  void* const python = Loaded("libtorch_python.so");
+  void* const cpu = platform::FindLoadedLibrary("torch_cpu");
+  void* const core = platform::FindLoadedLibrary("c10");
+  void* const python = platform::FindLoadedLibrary("torch_python");
 #define TVM_FFI_TORCH_FIND(name) \
   if (!Find(cpu, #name, &torch_api.name)) return #name
   TVM_FFI_TORCH_FIND(aoti_torch_library_init_impl);
@@ -46,7 +47,7 @@ const char* LoadTorchApi() {
   TVM_FFI_TORCH_FIND(aoti_torch_device_type_cuda);
   TVM_FFI_TORCH_FIND(torch_delete_stable_ivalue);
 #undef TVM_FFI_TORCH_FIND
-  Find(Loaded("libtorch_cuda.so"), "aoti_torch_get_current_cuda_stream",
+  Find(platform::FindLoadedLibrary("torch_cuda"), "aoti_torch_get_current_cuda_stream",
        &torch_api.aoti_torch_get_current_cuda_stream);
   if (!Find(core, "_ZNK3c1010TensorImpl13requires_gradEv", &torch_api.requires_grad)) {
     return "c10::TensorImpl::requires_grad";

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of the C and C++ sources: checks of the include graph between folders and between files.
 
-abi (C headers)  ─>  runtime/core
+runtime/platform ──────────────┬────────────────┐
+abi (C headers)  ─>  runtime/core               │
         └─────────>  C++ headers  ─>  runtime/extra, runtime/testing
 
 An arrow reads "is used by"; nothing points back.  EXTRA_FOLDERS lists the order of the folders of
@@ -42,8 +43,11 @@ REGISTRATION = "registration.h"
 # lacks.
 CORE_INTERFACE = "../core/extra_layer.h"
 
+# The headers through which the other folders of the runtime use the system.
+PLATFORM = {"../platform/platform.h", "../platform/forced_unwinding.h"}
+
 # Folders whose files must not include each other in a cycle.
-FOLDERS_WITHOUT_CYCLES = ["core", "testing", "tvm_backend", "xla"] + [
+FOLDERS_WITHOUT_CYCLES = ["platform", "core", "testing", "tvm_backend", "xla"] + [
     f"extra/{folder}" for folder in EXTRA_FOLDERS
 ]
 
@@ -107,17 +111,25 @@ def test_public_headers_include_only_public_headers_and_the_standard_library(rep
             assert name != "Python.h", path.name
 
 
-def test_runtime_core_includes_only_itself_and_the_c_abi(repository):
+def test_the_platform_includes_only_itself_and_the_system(repository):
+    for path in c_files(repository, "runtime/platform"):
+        for is_quoted, name in includes(path):
+            assert not is_quoted or (path.parent / name).is_file(), f"{path.name} includes {name}"
+            assert ".." not in name, f"{path.name} includes {name}"
+            assert not name.startswith(("tvm/", "dlpack/")), f"{path.name} includes {name}"
+
+
+def test_runtime_core_includes_only_itself_the_platform_and_the_c_abi(repository):
     for path in c_files(repository, "runtime/core"):
         for is_quoted, name in includes(path):
             if is_quoted:
                 assert (path.parent / name).is_file(), f"{path.name} includes {name}"
-                assert "/" not in name, f"{path.name} includes {name}"
+                assert "/" not in name or name in PLATFORM, f"{path.name} includes {name}"
             elif "/" in name or name == "Python.h":
                 assert name in C_HEADERS, f"{path.name} includes {name}"
 
 
-def test_runtime_extra_includes_only_itself_the_public_headers_and_one_header_of_the_core(
+def test_runtime_extra_includes_only_itself_public_headers_the_platform_and_one_core_header(
     repository,
 ):
     extra = repository / "runtime/extra"
@@ -125,7 +137,8 @@ def test_runtime_extra_includes_only_itself_the_public_headers_and_one_header_of
         for is_quoted, name in includes(path):
             if is_quoted:
                 assert (extra / name).is_file(), f"{path.name} includes {name}"
-                assert ".." not in name or name == CORE_INTERFACE, f"{path.name} includes {name}"
+                allowed = ".." not in name or name in {CORE_INTERFACE, *PLATFORM}
+                assert allowed, f"{path.name} includes {name}"
             else:
                 assert name != "Python.h", path.name
 
@@ -139,7 +152,7 @@ def test_folders_of_runtime_extra_include_only_the_folders_that_the_table_allows
             continue
         allowed = {folder} | EXTRA_FOLDERS[folder]
         for is_quoted, name in includes(path):
-            if is_quoted and name not in {REGISTRATION, CORE_INTERFACE}:
+            if is_quoted and name not in {REGISTRATION, CORE_INTERFACE, *PLATFORM}:
                 assert name.split("/")[0] in allowed, f"{folder}/{path.name} includes {name}"
 
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The load-time check of library files: missing symbols, damaged files, arbitrary bytes.
-#include "../../runtime/extra/module/library/needed_symbols.h"
-
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <link.h>
@@ -16,9 +14,12 @@
 #include <random>
 #include <string>
 
-using tvm::ffi::extra::CheckLibraryFile;
+#include "../../runtime/extra/module/library/abi_symbols.h"
+#include "../../runtime/platform/platform.h"
+
 using tvm::ffi::extra::IsAbiSymbol;
-using tvm::ffi::extra::LibraryCheck;
+using tvm::ffi::platform::CheckLibraryFile;
+using tvm::ffi::platform::LibraryCheck;
 
 namespace {
 

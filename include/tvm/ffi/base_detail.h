@@ -10,6 +10,7 @@
 
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/endian.h>
+#include <tvm/ffi/platform_detail.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -23,7 +24,6 @@
 #define TVM_FFI_INLINE [[msvc::forceinline]] inline
 #define TVM_FFI_NO_INLINE [[msvc::noinline]]
 #define TVM_FFI_COLD_CODE
-#define TVM_FFI_HIDDEN
 #define TVM_FFI_PRINTF_(format, arguments)
 #define TVM_FFI_UNREACHABLE() __assume(false)
 #define TVM_FFI_PREDICT_TRUE(cond) (cond)
@@ -36,14 +36,11 @@
 #define TVM_FFI_INLINE inline __attribute__((always_inline))
 #define TVM_FFI_NO_INLINE __attribute__((noinline))
 #define TVM_FFI_COLD_CODE __attribute__((cold))
-// Attribute of helper functions that may differ between versions of these headers.  With hidden
-// visibility, the loader does not share one copy of such a function between libraries that were
-// built with different versions.
-#define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
 // Attribute of functions with a printf format.  The macro arguments are the positions, counted from
-// 1, of the format parameter and of the first formatted argument.
+// 1, of the format parameter and of the first formatted argument.  The format has the conversions
+// of GNU, such as %zu, on all systems.
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
-  __attribute__((format(printf, format_at, arguments_at)))
+  __attribute__((format(gnu_printf, format_at, arguments_at)))
 // Compiler hints: code that is never reached, and conditions that are likely true, likely false or
 // always true.  TVM_FFI_FUNC_SIG is the name of the enclosing function with its types.
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()

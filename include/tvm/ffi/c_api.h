@@ -26,18 +26,23 @@
 
 /* TVM_FFI_DLL marks the symbols of libtvm_ffi, TVM_FFI_DLL_EXPORT the exported symbols of a client
  * library.  TVM_FFI_EXPORTS is defined only in the build of libtvm_ffi itself. */
-#ifdef _MSC_VER
+#ifdef _WIN32
 #define TVM_FFI_DLL_EXPORT __declspec(dllexport)
 #ifdef TVM_FFI_EXPORTS
 #define TVM_FFI_DLL __declspec(dllexport)
-#else
+#elif defined(_MSC_VER)
 #define TVM_FFI_DLL __declspec(dllimport)
+#else
+#define TVM_FFI_DLL /* the linkers of MinGW import without it, also from the static archive */
 #endif
-#define TVM_FFI_WEAK __declspec(selectany)
-#define TVM_FFI_ATTRIBUTE_PURE
 #else
 #define TVM_FFI_DLL_EXPORT __attribute__((visibility("default")))
 #define TVM_FFI_DLL __attribute__((visibility("default")))
+#endif
+#ifdef _MSC_VER
+#define TVM_FFI_WEAK __declspec(selectany)
+#define TVM_FFI_ATTRIBUTE_PURE
+#else
 #define TVM_FFI_WEAK __attribute__((weak))
 /* The result depends only on the arguments, so the compiler may merge equal calls. */
 #define TVM_FFI_ATTRIBUTE_PURE __attribute__((pure))

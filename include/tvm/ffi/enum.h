@@ -91,8 +91,8 @@ namespace type_attr {
 inline constexpr reflection::AttrKey<EnumState> kEnumState{"__ffi_enum__"};
 }  // namespace type_attr
 
-static_assert(sizeof(EnumObj) == 48 && sizeof(IntEnumObj) == 48 && sizeof(StrEnumObj) == 48 &&
-                  sizeof(EnumStateObj) == 48,
+static_assert(sizeof(void*) < 8 || (sizeof(EnumObj) == 48 && sizeof(IntEnumObj) == 48 &&
+                                    sizeof(StrEnumObj) == 48 && sizeof(EnumStateObj) == 48),
               "other libraries read enum objects, so their size must not change");
 
 namespace detail {

@@ -12,10 +12,6 @@
 
 #include <vector>
 
-#ifdef __GLIBCXX__
-#include <bits/cxxabi_forced.h>
-#endif
-
 // These macros have no effect, because libtvm_ffi decides how it creates backtraces.  They are
 // defined only for source code that tests them.
 #ifndef TVM_FFI_USE_LIBBACKTRACE
@@ -199,10 +195,8 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
     TVMFFIErrorSetRaisedFromCStr("MemoryError", "out of memory");
   } catch (const std::exception& error) {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
-#ifdef __GLIBCXX__
-  } catch (const __cxxabiv1::__forced_unwind&) {
+  } catch (const ForcedUnwinding&) {
     throw;  // the thread is being cancelled: glibc requires that the exception is rethrown
-#endif
   } catch (...) {
     TVMFFIErrorSetRaisedFromCStr("InternalError", "C++ exception of unknown type");
   }

@@ -8,6 +8,7 @@
 #define TVM_FFI_MEMORY_H_
 
 #include <tvm/ffi/object.h>
+#include <tvm/ffi/platform_detail.h>
 #include <tvm/ffi/release_detail.h>
 
 #include <new>
@@ -19,30 +20,6 @@ namespace ffi {
 using FObjectDeleter = void (*)(void* object, int flags);
 
 namespace detail {
-
-// Returns memory that AlignedFree frees; throws std::bad_alloc if the allocation fails.
-inline void* AlignedAlloc(size_t size, size_t align) {
-  void* memory = nullptr;
-#ifdef _MSC_VER
-  memory = _aligned_malloc(size, align);
-#else
-  if (align <= alignof(std::max_align_t)) {
-    memory = std::malloc(size);
-  } else if (posix_memalign(&memory, align, size) != 0) {
-    memory = nullptr;
-  }
-#endif
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-inline void AlignedFree(void* memory) {
-#ifdef _MSC_VER
-  _aligned_free(memory);
-#else
-  std::free(memory);
-#endif
-}
 
 // Frees the memory of an object whose constructor throws.
 struct AllocationGuard {

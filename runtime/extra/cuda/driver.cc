@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/driver.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/error.h>
 
 #include <atomic>
 
+#include "../platform/platform.h"
+
 namespace tvm::ffi::extra::cuda {
 namespace {
-
-constexpr const char* kLibrary = "libcuda.so.1";
 
 [[noreturn]] void ThrowUnavailable(const std::string& reason) {
   TVM_FFI_THROW(RuntimeError) << "the CUDA driver is not available: " << reason
@@ -18,24 +17,22 @@ constexpr const char* kLibrary = "libcuda.so.1";
 }
 
 void* OpenLibrary() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    ThrowUnavailable(reason == nullptr ? kLibrary : reason);
-  }
+  platform::LoadFailure failure;
+  void* library = platform::OpenLibrary(platform::kCudaDriver, platform::Binding::kNow, &failure);
+  if (library == nullptr) ThrowUnavailable(failure.message);
   return library;
 }
 
 template <typename Function>
 void Find(void* library, const char* symbol, bool is_required, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, symbol));
+  *function = reinterpret_cast<Function>(platform::FindSymbol(library, symbol));
   if (*function == nullptr && is_required) {
-    ThrowUnavailable(std::string(kLibrary) + " has no function " + symbol);
+    ThrowUnavailable(std::string(platform::kCudaDriver) + " has no function " + symbol);
   }
 }
 
-// Opens libcuda.so.1 and finds its functions.  The returned object is never destroyed, because
-// modules may be released during process exit.
+// Opens the driver's library and finds its functions.  The returned object is never destroyed,
+// because modules may be released during process exit.
 const Driver* OpenDriver() {
   void* library = OpenLibrary();
   Driver found;
@@ -57,7 +54,7 @@ const Driver& Driver::Get() {
   static std::atomic<const Driver*> driver{nullptr};
   const Driver* known = driver.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // Open the driver without a lock: dlopen waits for the dynamic loader, which may run an
+  // Open the driver without a lock: the call waits for the dynamic loader, which may run an
   // initialiser that launches a kernel and calls this function.
   const Driver* opened = OpenDriver();
   if (driver.compare_exchange_strong(known, opened, std::memory_order_acq_rel)) return *opened;

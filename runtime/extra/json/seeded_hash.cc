@@ -2,6 +2,8 @@
 // SeededHash: a polynomial hash of strings and bytes, and mixed AnyHash for other values.
 #include "json/seeded_hash.h"
 
+#include <tvm/ffi/big_int.h>
+
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -9,11 +11,13 @@
 namespace tvm::ffi::extra {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
 constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
 
-uint64_t Reduce(Wide value) {
-  auto sum = static_cast<uint64_t>(value & kPrime) + static_cast<uint64_t>(value >> 61);
+// Returns a * b + c modulo kPrime, which is 2^61 - 1: the sum of the low 61 bits and the others.
+uint64_t MultiplyAdd(uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t high;
+  uint64_t low = ffi::detail::int_ops::MultiplyAdd(a, b, c, 0, &high);
+  uint64_t sum = (low & kPrime) + (high << 3 | low >> 61);
   return sum >= kPrime ? sum - kPrime : sum;
 }
 
@@ -45,9 +49,9 @@ uint64_t HashText(uint64_t kind, TVMFFIByteArray text) {
     uint64_t word = 0;
     size_t left = text.size - offset;
     std::memcpy(&word, text.data + offset, left < kBytes ? left : kBytes);
-    hash = Reduce(Wide{hash} * Seed() + word);
+    hash = MultiplyAdd(hash, Seed(), word);
   }
-  return Reduce(Wide{hash} * Seed());
+  return MultiplyAdd(hash, Seed(), 0);
 }
 
 uint64_t Mix(uint64_t hash) {

@@ -2,46 +2,24 @@
 // Remaining machine stack: compares the frame address with the stack range of the thread.
 #include "walk/stack_room.h"
 
-#include <pthread.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "../platform/platform.h"
 #include "registration.h"
 
 namespace tvm::ffi::extra {
-namespace {
-
-// The addresses of a stack, which grows downwards from `high`.
-struct StackRange {
-  uintptr_t low;
-  uintptr_t high;
-};
-
-// Returns the stack range of the calling thread, or an empty range if the system call fails.
-StackRange QueryStackRange() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {0, 0};
-  void* low = nullptr;
-  size_t size = 0;
-  int status = pthread_attr_getstack(&attributes, &low, &size);
-  pthread_attr_destroy(&attributes);
-  if (status != 0) return {0, 0};
-  auto address = reinterpret_cast<uintptr_t>(low);
-  return {address, address + size};
-}
-
-}  // namespace
 
 StackRoom NativeStackRoom() {
   // Cache the stack range of the thread, because the C library reads the range of the main thread
   // from a file.
-  thread_local StackRange range{0, 0};
+  thread_local platform::StackRange range{0, 0};
   thread_local bool is_known = false;
   if (!is_known) {
-    range = QueryStackRange();
+    range = platform::StackOfThread();
     is_known = true;
   }
   auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));

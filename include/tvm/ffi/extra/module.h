@@ -91,7 +91,8 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Map<String, Function> import_lookup_cache_;
 };
 
-static_assert(sizeof(ModuleObj) == 48, "vptr 8, header 24, imports 8, lookup cache 8");
+static_assert(sizeof(void*) < 8 || sizeof(ModuleObj) == 48,
+              "vptr 8, header 24, imports 8, lookup cache 8");
 
 // Reference to a ModuleObj.
 class Module : public ObjectRef {

@@ -89,7 +89,7 @@ class StructuralMutatorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralMutatorObj) == 40,
+static_assert(sizeof(void*) < 8 || sizeof(StructuralMutatorObj) == 40,
               "the layout of StructuralMutatorObj is part of the binary contract");
 
 // Reference to a StructuralMutatorObj.

@@ -104,7 +104,7 @@ class StructuralVisitorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralVisitorObj) == 40,
+static_assert(sizeof(void*) < 8 || sizeof(StructuralVisitorObj) == 40,
               "the layout of StructuralVisitorObj is part of the binary contract");
 
 // Reference to a StructuralVisitorObj.

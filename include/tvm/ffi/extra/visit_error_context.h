@@ -27,7 +27,7 @@ class VisitErrorContextObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.VisitErrorContext", VisitErrorContextObj, Object);
 };
 
-static_assert(sizeof(VisitErrorContextObj) == 40,
+static_assert(sizeof(void*) < 8 || sizeof(VisitErrorContextObj) == 40,
               "the layout of VisitErrorContextObj is part of the binary contract");
 
 // Reference to a VisitErrorContextObj.

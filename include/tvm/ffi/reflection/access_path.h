@@ -145,7 +145,7 @@ class AccessPath : public ObjectRef {
 // the path in the right value.
 using AccessPathPair = Tuple<AccessPath, AccessPath>;
 
-static_assert(sizeof(AccessStepObj) == 48 && sizeof(AccessPathObj) == 48,
+static_assert(sizeof(void*) < 8 || (sizeof(AccessStepObj) == 48 && sizeof(AccessPathObj) == 48),
               "the layouts of access steps and paths are part of the binary contract");
 
 inline Optional<AccessPath> AccessPathObj::GetParent() const {

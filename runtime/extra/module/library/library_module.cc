@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "../platform/platform.h"
 #include "module/library/context_symbols.h"
 #include "module/library/library_binary.h"
 #include "module/library/module_tree.h"
-#include "module/library/symbol_extent.h"
 #include "module/module_class.h"
 #include "walk/stack_room.h"
 
@@ -138,7 +138,7 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
         << ": the libraries that load one another are nested too deep for the stack";
   }
   LibraryBinary binary =
-      DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
+      DecodeLibraryBinary(platform::SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
   std::vector<Module> libraries;
   for (const LibraryBinary::Entry& entry : binary.entries) {
     if (entry.IsLibrary()) libraries.emplace_back(make_object<LibraryModuleObj>(shared));

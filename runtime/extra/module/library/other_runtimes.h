@@ -7,7 +7,7 @@
 
 namespace tvm::ffi::extra {
 
-// Prints one warning for each other library in the process that has the SONAME of the runtime.
+// Prints one warning for each other library in the process that is a copy of the runtime.
 // Examines only libraries that were loaded since the last call.
 void WarnOfOtherRuntimes() noexcept;
 

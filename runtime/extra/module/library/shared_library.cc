@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared libraries opened with dlopen.
-#include <cxxabi.h>
-#include <dlfcn.h>
-#include <link.h>
-#include <sys/stat.h>
-
-#include <cerrno>
+// Shared libraries opened by the system's loader.
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include "module/library/exported_names.h"
+#include "../platform/platform.h"
+#include "module/library/abi_symbols.h"
 #include "module/library/function_names.h"
 #include "module/library/library.h"
-#include "module/library/needed_symbols.h"
 #include "module/library/other_runtimes.h"
 
 namespace tvm::ffi::extra {
@@ -26,35 +19,20 @@ class SharedLibrary final : public Library {
   SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   void* Find(const std::string& symbol) const override {
-    // Reject a name with NUL, because dlsym would stop at the NUL and find another symbol.
+    // Reject a name with NUL, because the loader would stop at the NUL and find another symbol.
     if (symbol.find('\0') != std::string::npos) return nullptr;
-    return dlsym(handle_, symbol.c_str());
+    return platform::FindSymbol(handle_, symbol.c_str());
   }
   void* FindOwn(const std::string& symbol) const override {
     void* found = Find(symbol);
-    return found != nullptr && IsDefinedHere(found) ? found : nullptr;
+    return found != nullptr && platform::DefinesAddress(handle_, found) ? found : nullptr;
   }
   std::vector<std::string> FunctionNames() const override {
-    return FunctionNamesAmong(ExportedNames(handle_), "");
+    return FunctionNamesAmong(platform::ExportedFunctions(handle_), "");
   }
   std::string Name() const override { return path_; }
 
  private:
-  // Returns true if this library defines the address.  Also returns true if the C library cannot
-  // tell which library defines the address.
-  bool IsDefinedHere([[maybe_unused]] const void* address) const {
-#ifdef __GLIBC__
-    link_map* library = nullptr;
-    void* definer = nullptr;
-    Dl_info symbol;
-    if (dlinfo(handle_, RTLD_DI_LINKMAP, &library) == 0 &&
-        dladdr1(address, &symbol, &definer, RTLD_DL_LINKMAP) != 0) {
-      return definer == library;
-    }
-#endif
-    return true;
-  }
-
   void* handle_;
   std::string path_;
 };
@@ -62,22 +40,8 @@ class SharedLibrary final : public Library {
 // Returns the form of a symbol for error messages.  A mangled C++ name is shown after its demangled
 // form.
 std::string DisplayName(const std::string& symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string name = "`" + symbol + "`";
-  if (status == 0 && text != nullptr) name = "`" + std::string(text) + "` (" + symbol + ")";
-  std::free(text);
-  return name;
-}
-
-// Returns the undefined symbol that the loader's message names; "" if the message is about another
-// failure.
-std::string UndefinedSymbolIn(const std::string& reason) {
-  constexpr std::string_view kBefore = "undefined symbol: ";
-  size_t found = reason.find(kBefore);
-  if (found == std::string::npos) return "";
-  size_t begin = found + kBefore.size();
-  return reason.substr(begin, reason.find_first_of(", \t\n)", begin) - begin);
+  std::string text = platform::Demangle(symbol.c_str());
+  return text == symbol ? "`" + symbol + "`" : "`" + text + "` (" + symbol + ")";
 }
 
 [[noreturn]] void ThrowLoadError(const std::string& path, const std::string& reason) {
@@ -87,9 +51,8 @@ std::string UndefinedSymbolIn(const std::string& reason) {
 }
 
 // Returns the words for the library that needs a symbol: "it" for the library with this path.
-std::string NeedingLibrary(const std::string& path, const std::string& loader_message) {
-  std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
-  return file == path ? "it" : file + ", which it links to,";
+std::string NeedingLibrary(const std::string& path, const platform::LoadFailure& failure) {
+  return failure.library == path ? "it" : failure.library + ", which it links to,";
 }
 
 [[noreturn]] void ThrowMissingFile(const std::string& path, const std::string& reason) {
@@ -99,13 +62,14 @@ std::string NeedingLibrary(const std::string& path, const std::string& loader_me
 }
 
 // Throws an error that names the missing ABI symbol, which no loaded library defines.
-[[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
-                                     const std::string& loader_message) {
+[[noreturn]] void ThrowMissingSymbol(const std::string& path,
+                                     const platform::LoadFailure& failure) {
+  const std::string& symbol = failure.missing_symbol;
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
-  std::string reason = NeedingLibrary(path, loader_message);
+  std::string reason = NeedingLibrary(path, failure);
   reason += " needs " + DisplayName(symbol);
-  if (dlsym(RTLD_DEFAULT, "TVMFFIGetVersion") == nullptr) {
+  if (platform::FindSymbolInProcess("TVMFFIGetVersion") == nullptr) {
     // A program that was linked with the static archive.
     ThrowLoadError(path, reason +
                              ", but the program, which contains the runtime, exports no "
@@ -124,85 +88,75 @@ std::string NeedingLibrary(const std::string& path, const std::string& loader_me
 }
 
 // Warns that a library was opened although a symbol outside the ABI is missing.
-void WarnOfMissingSymbol(const std::string& path, const std::string& symbol,
-                         const std::string& loader_message) {
+void WarnOfMissingSymbol(const std::string& path, const platform::LoadFailure& failure) {
   std::fprintf(stderr,
                "warning: %s was loaded, but %s needs %s, which no library loaded with it defines; "
                "a call of this function ends the process: link the library that defines it\n",
-               path.c_str(), NeedingLibrary(path, loader_message).c_str(),
-               DisplayName(symbol).c_str());
+               path.c_str(), NeedingLibrary(path, failure).c_str(),
+               DisplayName(failure.missing_symbol).c_str());
 }
 
-std::string LoaderMessage() {
-  const char* message = dlerror();
-  return message == nullptr ? "unknown reason" : message;
-}
-
-// Returns the path by which dlopen must be called to load the file that is at `path` now.
+// Returns the path by which the loader must be called to load the file that is at `path` now.
 //
 // The loader returns a loaded library for the path by which it was loaded, without a look at the
 // file.  If another file has replaced the library's file, a longer path to the same name lets the
 // loader find the new file.  `status` is the status of the file.
-std::string PathOfPresentFile(const std::string& path, const struct stat& status) {
+std::string PathOfPresentFile(const std::string& path, const platform::FileStatus& status) {
   struct Loaded {
-    std::pair<dev_t, ino_t> file;
+    std::pair<uint64_t, uint64_t> file;
     std::string path;
   };
   static auto* mutex = new std::mutex();
   static auto* loaded = new std::map<std::string, Loaded>();
-  std::pair<dev_t, ino_t> file(status.st_dev, status.st_ino);
+  std::pair<uint64_t, uint64_t> file(status.volume, status.number);
   std::lock_guard<std::mutex> lock(*mutex);
-  // The inode of a loaded file is not reused, because the mapping of the library keeps it.
+  // The numbers of a loaded file are not reused, because the mapping of the library keeps it.
   Loaded& last = loaded->try_emplace(path, Loaded{file, path}).first->second;
   if (last.file != file) {
-    size_t name = last.path.rfind('/') + 1;
+    size_t name = platform::FileNameIn(last.path);
     last = {file, last.path.substr(0, name) + "./" + last.path.substr(name)};
   }
   return last.path;
 }
 
-// Opens the library and returns its dlopen handle.  If a check of the file fails, throws before any
-// code of the library runs.
+// Opens the library and returns its handle.  If a check of the file fails, throws before any code
+// of the library runs.
 void* Open(const std::string& given_path) {
   std::string path = given_path;
-  // Reject a path with NUL, because open() would stop at the NUL and open another file.
+  // Reject a path with NUL, because the system would stop at the NUL and open another file.
   if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
-  // A file whose name has no slash is not checked, because the loader searches its path for such a
+  // A file whose name has no folder is not checked, because the loader searches its path for such a
   // name, so the path of the file is unknown here.
-  LibraryCheck check;
-  std::string lazy_message, lazy_symbol;
-  if (path.find('/') != std::string::npos) {
-    struct stat status;
-    if (stat(path.c_str(), &status) != 0) {
-      if (errno == ENOENT) ThrowMissingFile(path, "the file does not exist");
-    } else if (S_ISDIR(status.st_mode)) {
+  platform::LibraryCheck check;
+  platform::LoadFailure failure, lazy_failure;
+  if (platform::FileNameIn(path) > 0) {
+    platform::FileStatus status = platform::StatusOfFile(path);
+    if (status.kind == platform::FileKind::kMissing) {
+      ThrowMissingFile(path, "the file does not exist");
+    } else if (status.kind == platform::FileKind::kFolder) {
       ThrowLoadError(path, "it is a folder, not a file");
-    } else {
+    } else if (status.kind == platform::FileKind::kFile) {
       path = PathOfPresentFile(path, status);
     }
-    check = CheckLibraryFile(path);
+    check = platform::CheckLibraryFile(path);
   }
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
   if (!check.missing_symbols.empty()) {
-    // A library that this library links to may define the missing symbols.  With RTLD_NOW, the
-    // loader binds all symbols before it runs an initialiser, and fails if a symbol is missing.  If
-    // the loader's message names a symbol outside the ABI, the library is opened lazily below,
-    // because it may never call that function.
-    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    lazy_message = LoaderMessage(), lazy_symbol = UndefinedSymbolIn(lazy_message);
-    if (IsAbiSymbol(lazy_symbol)) ThrowMissingSymbol(path, lazy_symbol, lazy_message);
+    // A library that this library links to may define the missing symbols.  With kNow, the loader
+    // binds all symbols before it runs an initialiser, and fails if a symbol is missing.  If the
+    // loader's message names a symbol outside the ABI, the library is opened lazily below, because
+    // it may never call that function.
+    void* handle = platform::OpenLibrary(path, platform::Binding::kNow, &lazy_failure);
+    if (handle != nullptr) return handle;
+    if (IsAbiSymbol(lazy_failure.missing_symbol)) ThrowMissingSymbol(path, lazy_failure);
   }
-  if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
-    if (!lazy_symbol.empty()) WarnOfMissingSymbol(path, lazy_symbol, lazy_message);
+  if (void* handle = platform::OpenLibrary(path, platform::Binding::kLazy, &failure)) {
+    if (!lazy_failure.missing_symbol.empty()) WarnOfMissingSymbol(path, lazy_failure);
     return handle;
   }
-  std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
-  if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
-  // The message is about this file, not about a library that it needs, if it begins with the path.
-  if (message.rfind(path + ": cannot open shared object file: No such file", 0) == 0) {
-    ThrowMissingFile(path, message);
-  }
-  ThrowLoadError(path, message);
+  if (IsAbiSymbol(failure.missing_symbol)) ThrowMissingSymbol(path, failure);
+  if (failure.is_missing_file) ThrowMissingFile(path, failure.message);
+  ThrowLoadError(path, failure.message);
 }
 
 }  // namespace

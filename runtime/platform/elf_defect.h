@@ -3,14 +3,14 @@
 //
 // The dynamic loader trusts the headers of a file and crashes if segments are missing.
 // docs/design/load-time-check.md
-#ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FILE_DEFECT_H_
-#define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FILE_DEFECT_H_
+#ifndef TVM_FFI_RUNTIME_PLATFORM_ELF_DEFECT_H_
+#define TVM_FFI_RUNTIME_PLATFORM_ELF_DEFECT_H_
 
 #include <string>
 
-#include "module/library/elf_file.h"
+#include "elf_file.h"
 
-namespace tvm::ffi::extra {
+namespace tvm::ffi::platform {
 
 // Returns one sentence that describes the damage of a library file; "" if the loader may open the
 // file.  Reads only the ELF header, the program headers and the last section header, not code, data
@@ -21,6 +21,6 @@ std::string FindFileDefect(const ElfFile& elf);
 // `damage` is the part of the message that describes the damage.
 std::string DamagedFileMessage(const std::string& damage);
 
-}  // namespace tvm::ffi::extra
+}  // namespace tvm::ffi::platform
 
-#endif  // TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FILE_DEFECT_H_
+#endif  // TVM_FFI_RUNTIME_PLATFORM_ELF_DEFECT_H_

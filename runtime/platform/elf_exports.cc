@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "module/library/exported_names.h"
-
+// Exported functions of a loaded ELF library, read from its symbol table.
 #include <dlfcn.h>
 #include <link.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace tvm::ffi::extra {
+#include "platform.h"
+
+namespace tvm::ffi::platform {
 namespace {
 
 // The dynamic symbol table and hash tables of a mapped library.
@@ -74,7 +75,7 @@ class SymbolTables {
 
 }  // namespace
 
-std::vector<std::string> ExportedNames(void* handle) {
+std::vector<std::string> ExportedFunctions(void* handle) {
   std::vector<std::string> names;
   link_map* library = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &library) != 0 || library == nullptr) return names;
@@ -82,4 +83,4 @@ std::vector<std::string> ExportedNames(void* handle) {
   return names;
 }
 
-}  // namespace tvm::ffi::extra
+}  // namespace tvm::ffi::platform

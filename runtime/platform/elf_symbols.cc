@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "module/library/symbol_extent.h"
-
+// Readable extent of a data symbol in a loaded ELF library.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -8,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tvm::ffi::extra {
+#include "platform.h"
+
+namespace tvm::ffi::platform {
 namespace {
 
 // Returns the size of a symbol as given in the dynamic symbol table; 0 if the size is unknown.
@@ -55,4 +56,4 @@ std::string_view SymbolBytes(const void* address, const char* symbol) {
   return {first, static_cast<size_t>(~segment.address)};
 }
 
-}  // namespace tvm::ffi::extra
+}  // namespace tvm::ffi::platform

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load-time check of a library file (CheckLibraryFile): search for undefined symbols.
-#include "module/library/needed_symbols.h"
-
-#include <dlfcn.h>
-
+// Load-time check of an ELF file: damage and undefined symbols.
 #include <system_error>
 
-#include "module/library/elf_file.h"
-#include "module/library/file_defect.h"
+#include "elf_defect.h"
+#include "elf_file.h"
+#include "platform.h"
 
-namespace tvm::ffi::extra {
+namespace tvm::ffi::platform {
 namespace {
 
 // Limits on the work for a damaged or very large file.
@@ -35,8 +32,6 @@ void ForEachUndefined(const ElfFile& elf, Visit visit) {
   }
 }
 
-bool IsDefined(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; }
-
 void CheckElfFile(const ElfFile& elf, LibraryCheck* result) {
   result->defect = FindFileDefect(elf);
   if (!result->defect.empty()) return;
@@ -47,22 +42,12 @@ void CheckElfFile(const ElfFile& elf, LibraryCheck* result) {
           DamagedFileMessage("undefined symbol " + std::to_string(index) + " has no name");
       return false;
     }
-    if (!IsDefined(name)) result->missing_symbols.push_back(name);
+    if (FindSymbolInProcess(name.c_str()) == nullptr) result->missing_symbols.push_back(name);
     return ++num_symbols < kMaxSymbols && result->missing_symbols.size() < kMaxMissing;
   });
 }
 
 }  // namespace
-
-bool IsAbiSymbol(std::string_view name) {
-  constexpr std::string_view kC = "TVMFFI", kMangled = "_Z", kNamespace = "3tvm3ffi";
-  if (name.substr(0, kC.size()) == kC) return true;
-  if (name.substr(0, kMangled.size()) != kMangled) return false;
-  // Prefixes that a mangled name may have before its namespace: _ZN, _ZNK, _ZTVN, _ZGVZN.
-  size_t begin = name.find_first_not_of("GIKNSTVZ", kMangled.size());
-  return begin != std::string_view::npos && name[begin - 1] != 'T' &&
-         name.substr(begin, kNamespace.size()) == kNamespace;
-}
 
 LibraryCheck CheckLibraryFile(const std::string& path) {
   LibraryCheck result;
@@ -75,4 +60,4 @@ LibraryCheck CheckLibraryFile(const std::string& path) {
   return result;
 }
 
-}  // namespace tvm::ffi::extra
+}  // namespace tvm::ffi::platform

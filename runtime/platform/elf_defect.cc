@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "module/library/file_defect.h"
+#include "elf_defect.h"
 
 #include <algorithm>
 
-namespace tvm::ffi::extra {
+namespace tvm::ffi::platform {
 namespace {
 
 [[gnu::cold]] std::string OtherMachine(const char* field, int value, int expected) {
@@ -103,4 +103,4 @@ std::string DamagedFileMessage(const std::string& damage) {
   return "the file is damaged: " + damage + "; copy or build it again";
 }
 
-}  // namespace tvm::ffi::extra
+}  // namespace tvm::ffi::platform

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files on Windows.
+#include "platform.h"
+#include "windows_text.h"
+
+namespace tvm::ffi::platform {
+namespace {
+
+constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+
+HANDLE AsHandle(intptr_t file) { return reinterpret_cast<HANDLE>(file); }
+
+}  // namespace
+
+FileStatus StatusOfFile(const std::string& path) {
+  FileStatus result;
+  // FILE_FLAG_BACKUP_SEMANTICS also opens folders.
+  HANDLE file = CreateFileW(ToWide(path).c_str(), 0, kShareAll, nullptr, OPEN_EXISTING,
+                            FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  if (file == INVALID_HANDLE_VALUE) {
+    DWORD error = GetLastError();
+    bool is_missing = error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ||
+                      error == ERROR_INVALID_NAME;
+    if (is_missing) result.kind = FileKind::kMissing;
+    return result;
+  }
+  BY_HANDLE_FILE_INFORMATION status;
+  if (GetFileInformationByHandle(file, &status)) {
+    bool is_folder = (status.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+    result.kind = is_folder ? FileKind::kFolder : FileKind::kFile;
+    result.volume = status.dwVolumeSerialNumber;
+    result.number = uint64_t{status.nFileIndexHigh} << 32 | status.nFileIndexLow;
+  }
+  CloseHandle(file);
+  return result;
+}
+
+// A drive without a folder, as in `C:name`, counts as a folder.
+size_t FileNameIn(std::string_view path) noexcept { return path.find_last_of("/\\:") + 1; }
+
+intptr_t OpenFile(const std::string& path, size_t* size) {
+  *size = 0;
+  HANDLE file = CreateFileW(ToWide(path).c_str(), GENERIC_READ, kShareAll, nullptr, OPEN_EXISTING,
+                            FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file == INVALID_HANDLE_VALUE) return -1;
+  LARGE_INTEGER file_size;
+  bool is_file = GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &file_size);
+  if (is_file) *size = static_cast<size_t>(file_size.QuadPart);
+  return reinterpret_cast<intptr_t>(file);
+}
+
+void CloseFile(intptr_t file) noexcept { CloseHandle(AsHandle(file)); }
+
+size_t ReadFile(intptr_t file, size_t offset, void* out, size_t size, int* error) noexcept {
+  size_t copied = 0;
+  while (copied < size) {
+    constexpr size_t kMaxRead = size_t{1} << 30;  // a DWORD has the size of one read
+    size_t left = size - copied;
+    OVERLAPPED position = {};
+    position.Offset = static_cast<DWORD>(offset + copied);
+    position.OffsetHigh = static_cast<DWORD>(uint64_t{offset + copied} >> 32);
+    DWORD more = 0;
+    if (!::ReadFile(AsHandle(file), static_cast<char*>(out) + copied,
+                    static_cast<DWORD>(left < kMaxRead ? left : kMaxRead), &more, &position)) {
+      DWORD code = GetLastError();
+      if (code != ERROR_HANDLE_EOF) *error = static_cast<int>(code);
+      break;
+    }
+    if (more == 0) break;
+    copied += more;
+  }
+  return copied;
+}
+
+}  // namespace tvm::ffi::platform
