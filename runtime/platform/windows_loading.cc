@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading of libraries on Windows.
 #include "windows_text.h"
-// Names of psapi.h in kernel32, which every program links.
+// The functions for processes in kernel32, which every program links.
 #define PSAPI_VERSION 2
 #include <psapi.h>
 

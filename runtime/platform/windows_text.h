@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// windows.h, and conversions between UTF-8 and the UTF-16 of Windows.
+// The header of the Windows API, and conversions between UTF-8 and the UTF-16 of Windows.
 #ifndef TVM_FFI_RUNTIME_PLATFORM_WINDOWS_TEXT_H_
 #define TVM_FFI_RUNTIME_PLATFORM_WINDOWS_TEXT_H_
 

@@ -259,22 +259,19 @@ def _resolve_and_validate(paths: Iterable[Path], cond: Callable[[Path], bool | P
 
 def _library_files(target_name: str, folder: str = "") -> list[str]:
     """Return the file names that a library may have on this platform, the usual name first."""
-    import sys
+    from ._internal.platform import LIBRARY_PREFIX, LIBRARY_SUFFIXES
 
-    if sys.platform == "win32":
-        return [f"{folder}{target_name}.dll"]
-    suffixes = (".dylib", ".so") if sys.platform == "darwin" else (".so",)
-    return [f"{folder}lib{target_name}{suffix}" for suffix in suffixes]
+    return [f"{folder}{LIBRARY_PREFIX}{target_name}{suffix}" for suffix in LIBRARY_SUFFIXES]
 
 
 def _library_search_folders() -> list[Path]:
     """Return the folders in the loader's search variable, such as LD_LIBRARY_PATH, and in PATH."""
     import os
-    import sys
     from pathlib import Path
 
-    loader = {"win32": (), "darwin": ("DYLD_LIBRARY_PATH",)}.get(sys.platform, ("LD_LIBRARY_PATH",))
-    values = (os.environ.get(variable, "") for variable in (*loader, "PATH"))
+    from ._internal.platform import LOADER_VARIABLES
+
+    values = (os.environ.get(variable, "") for variable in (*LOADER_VARIABLES, "PATH"))
     return [Path(entry) for value in values for entry in value.split(os.pathsep) if entry]
 
 

@@ -9,7 +9,6 @@ driver, if one is specified, also links start files and the C++ run-time library
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
 
+from .._internal.platform import machine, memory_map
 from .._internal.regular_file import open_regular
 from .elf import open_image
 from .elf_header import ET_DYN, ET_REL, read_header
@@ -114,7 +114,7 @@ class LinkStep:
         linker = self.linker if self.linker is not None else os.environ.get("LD") or "ld"
         # --eh-frame-hdr creates the table in which the unwinder finds exception handlers.
         command = [*_arguments(linker), *output, "--eh-frame-hdr", *self._link_inputs()]
-        is_native = {machine_of(path) for path in self.inputs} <= {platform.machine(), None}
+        is_native = {machine_of(path) for path in self.inputs} <= {machine(), None}
         return [*command, *self.arguments, *(_c_libraries() if is_native else ())]
 
     def _link_inputs(self, *prefix: str) -> Iterator[str]:
@@ -153,10 +153,7 @@ def _shortened(command: list[str], target: Path) -> list[str]:
 
 def _c_libraries() -> list[str]:
     """Return linker arguments for the files of the C library that this process has mapped."""
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return []
+    maps = os.fsdecode(memory_map() or b"")
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
     # A system update may have deleted the file.

@@ -10,17 +10,17 @@ executable stack.  Source: System V ABI and its supplements for the two machines
 from __future__ import annotations
 
 import os
-import platform
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, Union
 
+from .._internal.platform import machine as this_machine
 from .elf_header import ET_REL, read_header
 
 Content = Union[bytes, bytearray, memoryview]
 
-# For each machine name of `platform.machine()`: the ELF machine number, and the number of the GNU
+# For each machine name of `machine()`: the ELF machine number, and the number of the GNU
 # property for control-flow protection.  The linker marks a library as protected only if all of its
 # objects have the property.
 _MACHINES = {
@@ -79,7 +79,7 @@ def write_object(
     ValueError
         If `machine` is not supported.
     """
-    name = platform.machine() if machine is None else machine
+    name = this_machine() if machine is None else machine
     if name not in _MACHINES:
         known = " and ".join(_MACHINES)
         raise ValueError(f"object files can be written for {known}, not for {name}")

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from .._internal.platform import current_umask
+
 __all__ = [
     "PRIVATE_UMASK",
     "READABLE_UMASK",
@@ -66,7 +68,7 @@ def run_command(
                 encoding="utf-8",
                 errors="replace",
                 start_new_session=True,
-                umask=_current_umask() | umask,
+                umask=current_umask() | umask,
             )
         if while_running is not None:
             while_running()
@@ -99,19 +101,6 @@ def _interrupts_deferred() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
             for details in received[:1]:
                 handler(*details)
-
-
-def _current_umask() -> int:
-    """Return the umask of this process.
-
-    The system call that returns the umask also changes it for all threads, so the umask is read
-    from /proc.
-    """
-    try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as lines:  # noqa: PTH123
-            return next(int(line.split()[1], 8) for line in lines if line.startswith("Umask:"))
-    except (OSError, StopIteration):
-        return 0o077
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

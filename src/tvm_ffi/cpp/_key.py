@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from typing import NamedTuple, Union
 
+from .._internal.platform import SYSTEM, machine
 from .._version import __version__
 from ._files import content_digest, existing_files, text_digest
 from ._recipe import Recipe
@@ -44,7 +44,7 @@ def cache_key(recipe: Recipe) -> CacheKey:
     """Return the cache key of a recipe; the function reads the source files in the recipe."""
     inputs: dict[str, Input] = {
         "package": __version__,
-        "platform": f"{sys.platform} {os.uname().machine}",
+        "platform": f"{SYSTEM} {machine()}",
         "functions": list(recipe.exports),
         "product": recipe.product,
         "linked files": existing_files(recipe.linked),

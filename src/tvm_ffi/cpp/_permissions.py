@@ -14,9 +14,10 @@ import os
 import shlex
 import stat
 import struct
-import sys
 from collections.abc import Collection
 from pathlib import Path
+
+from .._internal.platform import has_unmapped_owners
 
 __all__ = [
     "check_build_entries",
@@ -190,7 +191,7 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
 
 def _check_component(path: Path, status: os.stat_result, alternative: str) -> None:
     """Raise PermissionError if another user may replace this link or an entry of this folder."""
-    if not (status.st_uid == _OVERFLOW_UID and _is_in_user_namespace()):
+    if not (status.st_uid == _OVERFLOW_UID and has_unmapped_owners()):
         _check_owner(path, status, alternative)
     # The mode of a link has no meaning.  In a sticky folder, other users cannot rename or remove
     # the caller's entries.
@@ -263,16 +264,6 @@ def _gives_others_new_files(folder: Path) -> bool:
         for tag, rights, _ in entries
         if tag not in (_ACL_OWNER, _ACL_MASK)
     )
-
-
-def _is_in_user_namespace() -> bool:
-    """Return True if this process may see unmapped owners of files, as in rootless containers."""
-    if sys.platform != "linux":
-        return False
-    try:
-        return Path("/proc/self/uid_map").read_text().split() != ["0", "0", "4294967295"]
-    except OSError:
-        return False
 
 
 # ---- Parts of error messages ---------------------------------------------------------------------

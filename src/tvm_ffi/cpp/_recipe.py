@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import libinfo
+from .._internal.platform import COMPLETE_LIBRARY
 from ._compiler import Toolchain
 from ._gpu import Toolkit
 from ._request import Request
@@ -189,8 +190,8 @@ def _link_flags(request: Request, linker: Sequence[str], toolkit: Toolkit | None
     # A library with an undefined function could be loaded, but the first call of the function would
     # end the process.  Libraries with a sanitizer get its functions from the process.
     words = (*linker, *request.cflags, *request.ldflags)
-    if sys.platform == "linux" and not any("-fsanitize" in word for word in words):
-        yield "-Wl,-z,defs"
+    if not any("-fsanitize" in word for word in words):
+        yield from COMPLETE_LIBRARY
     yield from request.ldflags
     # Linkers search these libraries for functions that the user's archives need.
     yield from (f"-L{_library_folder()}", "-ltvm_ffi")

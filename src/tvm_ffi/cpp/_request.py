@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from .._internal.platform import IS_WINDOWS
 from ._exports import Export
 from ._file_checks import UNCHECKED_OPTION, file_checks
 from ._gpu import BACKENDS
 from ._source import Unit, inline_units
 
 __all__ = ["IS_WINDOWS", "MANIFEST_FILE", "Options", "Request", "file_request", "inline_request"]
-
-IS_WINDOWS = sys.platform == "win32"
 
 # The cache writes this file into the folder of each product, so no product may have its name.
 MANIFEST_FILE = "manifest.json"

@@ -8,11 +8,13 @@ remove only those whose process has certainly ended.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+import platform
 import time
 from pathlib import Path
+
+from .._internal.platform import boot_identity, process_start
 
 __all__ = ["has_ended", "is_old", "staging_name"]
 
@@ -48,24 +50,17 @@ def _host() -> str:
 
     Containers on one machine have process numbers of their own.
     """
-    parts = [os.uname().nodename]
-    with contextlib.suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
-        parts.append(str(Path("/proc/self/ns/pid").stat().st_ino))
+    parts = [platform.node(), *boot_identity()]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _start_time(pid: int) -> str:
     """Return the start time of a process, in ticks since the start of the machine.
 
-    Returns "ended" if there is no such process, and "unknown" on systems without ``/proc``.
+    Returns "ended" if there is no such process, and "unknown" on systems that do not tell.
     """
-    try:
-        status = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return _state_by_signal(pid)
-    # The name of the program, in parentheses, may contain spaces; the start time is field 22.
-    return status.rpartition(b")")[2].split()[19].decode("ascii")
+    start = process_start(pid)
+    return _state_by_signal(pid) if start is None else start
 
 
 def _state_by_signal(pid: int) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import platform
 import re
 import sys
 from collections.abc import Iterable
 
 from .. import libinfo
+from .._internal.platform import machine
 from .._library.cuda_driver_module import SavedFunction, SavedImage, read_cuda_driver_module
 from .._library.elf import Image, Symbol, open_image
 from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, EmbeddedModule, decode
@@ -123,11 +123,9 @@ def version_of_runtime() -> str:
 
 
 def _is_for_this_machine(image: Image) -> bool:
-    here = {"amd64": "x86_64", "arm64": "aarch64"}
-    machine = platform.machine().lower()
     order = "little" if image.is_little_endian else "big"
     bits = 64 if sys.maxsize > 2**32 else 32
-    return (image.machine, image.bits, order) == (here.get(machine, machine), bits, sys.byteorder)
+    return (image.machine, image.bits, order) == (machine(), bits, sys.byteorder)
 
 
 def _problems_of_format(image: Image) -> list[str]:

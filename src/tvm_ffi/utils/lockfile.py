@@ -8,37 +8,14 @@ the removed file while another process locks a new file of the same name.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from .._internal.platform import LOCK_HELD_ERRORS, lock_file, unlock_file
+
 if TYPE_CHECKING:
     from typing import Literal
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-
-    def _unlock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)  # Windows locks a range of bytes at the current position
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
-
-    # Exceptions that the system raises if another process holds the lock.
-    _HELD_ERRORS: tuple[type[OSError], ...] = (PermissionError,)
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _unlock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-    _HELD_ERRORS = (BlockingIOError,)
 
 __all__ = ["FileLock"]
 
@@ -113,7 +90,7 @@ class FileLock:
             if error is None:
                 return True
             if timeout is None:
-                if not isinstance(error, _HELD_ERRORS):
+                if not isinstance(error, LOCK_HELD_ERRORS):
                     raise error
                 time.sleep(poll_interval)
                 continue
@@ -134,7 +111,7 @@ class FileLock:
                 # A forked child process shares the open file: unlocking the file would release the
                 # parent's lock.
                 if self._holder_pid == os.getpid():
-                    _unlock(file)
+                    unlock_file(file)
             finally:
                 os.close(file)
 
@@ -148,7 +125,7 @@ class FileLock:
             except OSError as error:
                 return error
             try:
-                _lock(file)
+                lock_file(file)
             except OSError as error:
                 os.close(file)
                 error.filename = os.fspath(self.lock_file_path)

@@ -405,7 +405,7 @@ def test_a_parent_folder_of_an_unmapped_owner_is_accepted_in_a_user_namespace(
     parent = tmp_path / "parent"
     (parent / "cache").mkdir(parents=True, mode=0o700)
     os.chown(parent, 65534, -1)
-    monkeypatch.setattr(_permissions, "_is_in_user_namespace", lambda: is_namespace)
+    monkeypatch.setattr(_permissions, "has_unmapped_owners", lambda: is_namespace)
     if is_namespace:
         _permissions.check_cache_root(parent / "cache")
         os.chown(parent / "cache", 65534, -1)

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..._internal.platform import CUDA_DRIVER
+
 __all__ = ["CudaArray", "device_of", "read_interface", "synchronize"]
 
 _INT, _UINT, _FLOAT, _COMPLEX, _BOOL = 0, 1, 2, 5, 6  # DLPack type codes
@@ -106,7 +108,7 @@ def _strides_in_elements(
 @functools.cache
 def _driver() -> Any:
     try:
-        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        return ctypes.CDLL(CUDA_DRIVER)
     except OSError:
         return None
 

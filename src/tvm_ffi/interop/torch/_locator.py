@@ -15,6 +15,7 @@ from typing import Any
 
 from ..._binding.call import Function, convert_func, function_of_class, named_function
 from ..._binding.object import NativeReference
+from ..._internal.platform import memory_map
 from ...module import Module
 from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
@@ -149,11 +150,10 @@ def _is_path_mapped(path: str) -> bool:
 
     The kernel marks the path of a mapped file that was removed or replaced.
     """
-    try:
-        lines = Path("/proc/self/maps").read_bytes().splitlines()
-    except OSError:  # The system does not tell.
+    lines = memory_map()
+    if lines is None:
         return True
-    mapped = {fields[5] for line in lines if len(fields := line.split(None, 5)) == 6}
+    mapped = {fields[5] for line in lines.splitlines() if len(fields := line.split(None, 5)) == 6}
     name = os.fsencode(Path(path).resolve())
     return name in mapped and name + b" (deleted)" not in mapped
 
