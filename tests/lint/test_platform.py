@@ -21,7 +21,7 @@ EXCEPTIONS = {
     "include/dlpack/dlpack.h": "the export macro of DLPack",
     "include/tvm/ffi/c_api.h": "the export macros of the C ABI",
     "include/tvm/ffi/base_detail.h": "attributes of compilers",
-    "runtime/core/key_hooks.cc": "registers of a calling convention, which processor and system set",
+    "runtime/core/key_hooks.cc": "the calling convention of processor and system",
     # The binding is C code and calls the loader and the thread library directly.
     "src/tvm_ffi/_binding/object/borrowing.px": "a value of a thread that its exit frees",
     "src/tvm_ffi/_binding/object/interpreter_gate.pxi": "threads that the interpreter ends",

@@ -61,7 +61,10 @@ def test_files_that_the_package_lacks_raise(name):
 
 
 def test_a_source_tree_is_searched(tmp_path):
-    """A copy of the module in src/ of a source tree finds both files of the build in build/."""
+    """A copy of the module in src/ of a source tree finds both files of the build in build/.
+
+    The module needs one other module, which depends on the system.
+    """
     package = tmp_path / "src" / "tvm_ffi"
     expected_paths = {
         "find_include_path": tmp_path / "include",
@@ -77,11 +80,13 @@ def test_a_source_tree_is_searched(tmp_path):
         tmp_path / "rust" / "Cargo.toml",
         expected_paths["find_libtvm_ffi"],
         package / "__init__.py",
+        package / "_internal" / "__init__.py",
     )
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    (package / "libinfo.py").write_bytes(Path(libinfo.__file__).read_bytes())
+    for name in ("libinfo.py", "_internal/platform.py"):
+        (package / name).write_bytes((Path(libinfo.__file__).parent / name).read_bytes())
     # The interpreter is isolated and without site-packages, so that it does not find an installed
     # package.
     code = (
