@@ -18,7 +18,7 @@ namespace {
 // The size in bytes of TVMFFIHostScope in the first version of the struct.  Hosts compiled with a
 // later version pass a larger struct_size.
 constexpr size_t kScopeSize = offsetof(TVMFFIHostScope, read_only);
-static_assert(kScopeSize == 32 && sizeof(TVMFFIHostScope) == 48,
+static_assert(sizeof(void*) < 8 || (kScopeSize == 32 && sizeof(TVMFFIHostScope) == 48),
               "hosts are compiled with these layouts");
 
 using Entry = FunctionTable::Entry;

@@ -22,7 +22,7 @@ class Scratch {
   }
   template <typename T>
   T* at(size_t word) {
-    static_assert(sizeof(T) == sizeof(int64_t), "a word");
+    static_assert(sizeof(T) <= sizeof(int64_t), "a value fits into a word");
     return reinterpret_cast<T*>((heap_ ? heap_.get() : inline_) + word);
   }
 
