@@ -224,6 +224,8 @@ cdef int _run_callback(
         py_result = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
         if py_result != NULL:
             code = _pack_result(py_result, result)
+            if code != 0:
+                explain_place("result of `{}{}`", <object>callable, "__qualname__", "()")
             Py_XDECREF(py_result)
     finally:
         try:
