@@ -324,6 +324,9 @@ def test_text_and_json_round_trip(signature):
         ),
         ("f(x: str = 'a)", 'got "\'"'),
         ("f(x: str = '\\x')", "invalid escape sequence in the string"),
+        # Lone surrogates were accepted, and failed in each call that omitted the argument.
+        (r"f(x: str = '\ud800')", "character 11 .*: invalid escape sequence in the string"),
+        (r"f(x: int) doc x '\udfff'", "character 16 .*: invalid escape sequence in the string"),
         ("f(x: Tensor[" + "(" * 60 + "n", "nested deeper than 50"),
         ("f(x: Any = " + "[" * 60, "nested deeper than 50"),
         ("f(x: Tensor[" + "+".join("n" * 60) + "])", "nested deeper than 50"),
