@@ -466,7 +466,9 @@ def _find_constructor(info: TypeInfo) -> Function | None:
         declared = (method.func for method in info.methods if method.name == "__ffi_init__")
         construct = next(declared, None)
     if construct is not None and getattr(construct, "__name__", None) is None:
-        construct.__name__ = info.type_cls.__name__  # messages of errors contain the name
+        construct.__name__ = getattr(
+            info.type_cls, "__name__", info.type_key
+        )  # messages of errors contain the name
     return construct
 
 
