@@ -99,7 +99,8 @@ TVM_FFI_INLINE void CheckRun::CheckAll() {
 void CheckRun::CheckCount() const {
   if (num_args_ < program_.num_required) Fail(program_.missing_failures[num_args_], {});
   if (num_args_ <= program_.num_parameters) return;
-  FailNumber(num_args_ == 1 ? program_.too_many_singular : program_.too_many_plural, num_args_);
+  FailNumber(num_args_ == 1 ? program_.too_many_singular : program_.too_many_plural,
+             static_cast<int32_t>(num_args_));  // negative if the caller passed a negative number
 }
 
 // Clears the tensor slots that no argument has filled, and binds names to the defaults of missing

@@ -22,7 +22,7 @@ class CheckRun {
   CheckRun(const CheckProgram& program, const TVMFFIAny* args, int32_t num_args, int64_t* words)
       : program_(program),
         args_(args),
-        num_args_(num_args < 0 ? 0 : static_cast<uint32_t>(num_args)),
+        num_args_(static_cast<uint32_t>(num_args)),
         registers_(words),
         tensors_(reinterpret_cast<const DLTensor**>(words + program.initial.size())) {}
 

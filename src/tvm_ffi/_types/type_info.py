@@ -465,6 +465,10 @@ def _find_constructor(info: TypeInfo) -> Function | None:
     if construct is None:
         declared = (method.func for method in info.methods if method.name == "__ffi_init__")
         construct = next(declared, None)
+    if construct is not None and getattr(construct, "__name__", None) is None:
+        construct.__name__ = getattr(
+            info.type_cls, "__name__", info.type_key
+        )  # messages of errors contain the name
     return construct
 
 

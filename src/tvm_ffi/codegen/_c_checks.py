@@ -135,18 +135,16 @@ class CheckPrinter:
         failures = [missing_arguments(self._signature, given) for given in range(most)]
         texts = [literal(failure.message()) for failure in failures if failure is not None]
         if texts:
-            with self._lines.block(f"if (num_args < {len(texts)})"):
+            with self._lines.block(f"if ((uint32_t)num_args < {len(texts)})"):
                 self._lines.add(f"static const char* const missing[] = {{{', '.join(texts)}}};")
                 nothing = ", ".join(["NULL"] * 6)
-                self._lines.add(
-                    f'return wrapper_fail("TypeError", missing[num_args < 0 ? 0 : num_args], '
-                    f"{nothing});"
-                )
+                self._lines.add(f'return wrapper_fail("TypeError", missing[num_args], {nothing});')
         if most == 0:
             too_many = fail(too_many_arguments(self._signature, "1"))
             self._lines.add(f"if (num_args == 1) {too_many}")
         failure = fail(too_many_arguments(self._signature), got="num_args")
-        self._lines.add(f"if (num_args > {most}) {failure}")
+        # A negative number is large as unsigned number.
+        self._lines.add(f"if ((uint32_t)num_args > {most}) {failure}")
 
     # ---- checks of values ------------------------------------------------------------------
 

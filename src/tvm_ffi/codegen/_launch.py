@@ -204,7 +204,10 @@ def three_extents(field: str, amount: Amount) -> tuple[Extent, ...]:
 
 def _amount(field: str, amount: int | str) -> Extent:
     if isinstance(amount, str):
-        return parse_extent(amount)
+        try:
+            return parse_extent(amount)
+        except ValueError as error:
+            raise ValueError(f"{field}: {error}") from None
     if isinstance(amount, bool) or not isinstance(amount, int):
         raise TypeError(f"{field} must be an int or an expression, got {type(amount).__name__}")
     return amount

@@ -86,6 +86,18 @@ class _EnumMeta(_ObjectMeta):
     def __bool__(self) -> bool:
         return True
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._refuse_change("reassign", name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._refuse_change("delete", name)
+        super().__delattr__(name)
+
+    def _refuse_change(self, change: str, name: str) -> None:
+        if name in vars(self).get("_variant_names", ()):
+            raise AttributeError(f"{self.__name__}: cannot {change} the variant {name!r}")
+
     def __contains__(self, value: object) -> bool:
         if self._payload is None or isinstance(value, bool) or not isinstance(value, self._payload):
             return isinstance(value, self)
@@ -355,6 +367,7 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
         )
     for name, declared in entries.items():
         setattr(cls, name, _add(cls, state, name, declared))
+    cls._variant_names = frozenset([*named, *entries])
 
 
 def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:

@@ -20,7 +20,6 @@ __all__ = [
     "Extent",
     "ExtentError",
     "apply",
-    "check_constant_operations",
     "evaluate",
     "extent_text",
     "fits_64_bits",
@@ -61,6 +60,11 @@ class Expression:
         One of the operators, or the name of a function in `FUNCTIONS`.
     operands : tuple of int, str and Expression
         The two operands.
+
+    Raises
+    ------
+    ValueError
+        If the operation fails for all values of the names: ``n//0``, ``2**62 * 2``.
     """
 
     operator: str
@@ -81,6 +85,7 @@ class Expression:
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
                 raise ValueError(f"operand {operand} of an extent expression does not fit 64 bits")
+        _check_constant_operation(self)
 
     def __str__(self) -> str:
         return extent_text(self)
@@ -126,18 +131,14 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
     return result
 
 
-def check_constant_operations(extent: Extent) -> None:
+def _check_constant_operation(operation: Expression) -> None:
     """Raise ExtentError if an operation fails for all values of the names: ``n//0``."""
-    if not isinstance(extent, Expression):
-        return
-    for operand in extent.operands:
-        check_constant_operations(operand)
-    divisor = extent.operands[1]
+    divisor = operation.operands[1]
     is_constant = next(names_in(divisor), None) is None
-    if extent.operator in _DIVISIONS and is_constant and evaluate(divisor, {}) == 0:
-        raise ExtentError(extent, "zero")
-    if next(names_in(extent), None) is None:
-        evaluate(extent, {})
+    if operation.operator in _DIVISIONS and is_constant and evaluate(divisor, {}) == 0:
+        raise ExtentError(operation, "zero")
+    if next(names_in(operation), None) is None:
+        evaluate(operation, {})
 
 
 def apply(operator: str, left: Any, right: Any) -> Any:

@@ -538,7 +538,10 @@ class _SignatureParser:
     def _string(self) -> Any:
         position = self._tokens.position
         try:
-            return ast.literal_eval(self._tokens.advance())
+            text = ast.literal_eval(self._tokens.advance())
+            if isinstance(text, str):
+                text.encode()  # a lone surrogate has no UTF-8 form
+            return text
         except (SyntaxError, ValueError):
             raise self._tokens.fault(position, "invalid escape sequence in the string") from None
 

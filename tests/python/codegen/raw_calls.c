@@ -45,3 +45,10 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_forward(void* handle, const TVMFFIAny* args, in
   (void)handle;
   return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
 }
+
+/* call_with_count(function, count): call the function without arguments, but with this number. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_count(void* handle, const TVMFFIAny* args,
+                                                 int32_t num_args, TVMFFIAny* result) {
+  (void)handle, (void)num_args;
+  return TVMFFIFunctionCall(args[0].v_obj, NULL, (int32_t)args[1].v_int64, result);
+}

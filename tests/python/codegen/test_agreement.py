@@ -17,6 +17,7 @@ import tvm_ffi
 from tvm_ffi import Shape, convert_func
 from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.core import ObjectRValueRef
+from tvm_ffi.signature._check_program import check_program
 
 from .printers import built
 
@@ -53,6 +54,7 @@ SIGNATURES = {
         "z: float64* align 4 | None = None)",
         "anywhere": "(x: Tensor align 64)",
         "written": "(x: Tensor, y: out Tensor, z: inout Tensor | None = None)",
+        "defaults": "(a: int = 1, b: float = 2.0)",
         "nothing": "()",
     }.items()
 }
@@ -609,6 +611,32 @@ def test_big_integers_from_native_callers_are_not_floats(library, position):
     args[position] = HUGE
     with pytest.raises(ValueError, match="expected float.., got int of more than 64 bits"):
         library.forward(library.numbers, *args)
+
+
+NEGATIVE_COUNTS = [
+    ("defaults", r"^defaults\(\) takes from 0 to 2 positional arguments but -1 were given$"),
+    ("nothing", r"^nothing\(\) takes 0 positional arguments but -1 were given$"),
+    (
+        "more_numbers",
+        r"^more_numbers\(\) takes from 4 to 5 positional arguments but -1 were given$",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), NEGATIVE_COUNTS)
+def test_negative_numbers_of_arguments_are_refused(library, name, message):
+    """Regression: a negative number was treated as 0, which is valid if all have defaults."""
+    with pytest.raises(TypeError, match=message):
+        library.call_with_count(getattr(library, name), -1)
+
+
+@pytest.mark.parametrize(("name", "message"), NEGATIVE_COUNTS)
+def test_check_functions_refuse_negative_numbers_of_arguments(library, name, message):
+    """Regression: same as the generated wrappers."""
+    create = tvm_ffi.get_global_func("pytvmffi.CheckFunction")
+    checked = create(check_program(WRAPPERS[name].signature), convert_func(lambda *args: len(args)))
+    with pytest.raises(TypeError, match=message):
+        library.call_with_count(checked, -1)
 
 
 @pytest.mark.parametrize(

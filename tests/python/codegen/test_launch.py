@@ -320,26 +320,35 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(when="n > 3 and (n < 5)"), "character 13 of .*: expected '.', got '<'"),
         (lambda: fill(when="n > 3 and n = 5"), "character 12 of .*: expected one of <, .* got '='"),
         (lambda: fill(when="n + 1 is None"), "character 6 of .*: expected one of <, .* got 'is'"),
-        (lambda: fill(when="n > 1//0"), "fill: when n > 1//0: `1//0` divides by zero"),
-        (lambda: fill(when="2 * (n % 0) == 1"), r"fill: when .*: `n%0` divides by zero"),
+        (
+            lambda: fill(when="n > 1//0"),
+            "fill: when: character 5 of 'n > 1//0': `1//0` divides by zero",
+        ),
+        (
+            lambda: fill(when="2 * (n % 0) == 1"),
+            r"fill: when: character 7 of .*: `n%0` divides by zero",
+        ),
         (lambda: fill(grid=0), r"fill\(\): grid.x must be from 1 to 2147483647, got 0"),
         (lambda: fill(grid=[1, 65536]), "grid.y must be from 1 to 65535, got 65536"),
         (lambda: fill(grid="1//0"), "`1//0` divides by zero"),
         # Only expressions without names were evaluated at the definition.
-        (lambda: fill(grid="n//0"), "fill: grid.x: `n//0` divides by zero"),
+        (lambda: fill(grid="n//0"), "^grid: character 1 of 'n//0': `n//0` divides by zero"),
         (
             lambda: fill(block=[1, "1 + n % (2 - 2)"]),
-            r"fill: block.y: `n%\(2 - 2\)` divides by zero",
+            r"block: character 6 of .*: `n%\(2 - 2\)` divides by zero",
         ),
         (
             lambda: fill(shared_memory="cdiv(n, 0)"),
-            r"shared_memory: `cdiv\(n, 0\)` divides by zero",
+            r"shared_memory: character 4 of .*: `cdiv\(n, 0\)` divides by zero",
         ),
         (
             lambda: fill(arguments=["x", "workspace(n//0)"]),
-            r"fill: argument 'workspace\(n//0\)': `n//0` divides by zero",
+            "character 1 of 'n//0': `n//0` divides by zero",
         ),
-        (lambda: fill(grid="n + 9223372036854775807*2"), "grid.x: `.*` does not fit 64 bits"),
+        (
+            lambda: fill(grid="n + 9223372036854775807*2"),
+            "grid: character 23 of .*: `.*` does not fit 64 bits",
+        ),
         (lambda: fill(grid="9223372036854775807 + 1"), "does not fit 64 bits"),
         (lambda: fill(block=[32, 32, 2]), r"threads of a block = 32\*32\*2 must be .* got 2048"),
         (lambda: fill(block=[1, 1, 65]), "block.z must be from 1 to 64, got 65"),

@@ -67,6 +67,28 @@ def test_variants_of_a_class():
     assert bool(Color)
 
 
+@pytest.mark.parametrize("variant", [Color.green, Priority.lowest, Sign.plus])
+def test_variants_of_a_class_cannot_be_changed(variant):
+    """Regression: the class forgot a variant that native code still returned."""
+    cls = type(variant)
+    name = next(name for name, value in vars(cls).items() if value is variant)
+    with pytest.raises(
+        AttributeError, match=f"{cls.__name__}: cannot reassign the variant '{name}'"
+    ):
+        setattr(cls, name, 3)
+    with pytest.raises(AttributeError, match=f"{cls.__name__}: cannot delete the variant '{name}'"):
+        delattr(cls, name)
+    assert getattr(cls, name) is variant
+
+
+def test_other_attributes_of_an_enumeration_can_be_changed():
+    Color.favourite = Color.red
+    Color.favourite = Color.green
+    assert Color.favourite is Color.green
+    del Color.favourite
+    assert not hasattr(Color, "favourite")
+
+
 def test_look_up_by_index_name_and_variant():
     assert Color("red") is Color.red
     assert Color(1) is Color.green
@@ -237,6 +259,8 @@ def test_variants_of_an_enumeration_from_cpp():
     get = tvm_ffi.get_global_func("testing.enum_variant_get")
     assert get("Alpha") is Variant.Alpha
     assert Variant.attr_dict["code"][Variant.Beta] == 20
+    with pytest.raises(AttributeError, match="Variant: cannot reassign the variant 'Alpha'"):
+        Variant.Alpha = Variant.Beta
     with pytest.raises(RuntimeError, match="'testing.TestEnumVariant' has no enum at string index"):
 
         class Missing(Enum, type_key="testing.TestEnumVariant"):

@@ -274,6 +274,15 @@ def test_text_and_json_round_trip(signature):
             "f(x: Tensor[sqrt(n)], n: int)",
             "expected one of cdiv, min, max before '\\(', got 'sqrt'",
         ),
+        # Divisions by a constant zero were accepted and failed in each call.
+        ("f(n: int, x: float32[n//0])", "character 22 .*: `n//0` divides by zero"),
+        (
+            "f(x: T[n, n % (2-2)]) where T in (int8)",
+            r"character 12 .*: `n%\(2 - 2\)` divides by zero",
+        ),
+        ("f(x: int8[n]) -> int8[cdiv(n, 0*8)]", r"character 26 .*: `cdiv\(n, 0\*8\)` divides by"),
+        ("f(x: int8[n, 1 + 5//0] | None)", "character 18 .*: `5//0` divides by zero"),
+        ("f(x: int8[n, n + (9223372036854775807 + 1)])", "character 38 .* does not fit 64 bits"),
         ("f(x: Tensor compact from)", r"character 24 .*: expected the number of a dimension"),
         ("f(x: Tensor compact from -n)", r"character 26 .*: expected the number of a dimension"),
         (
@@ -315,6 +324,9 @@ def test_text_and_json_round_trip(signature):
         ),
         ("f(x: str = 'a)", 'got "\'"'),
         ("f(x: str = '\\x')", "invalid escape sequence in the string"),
+        # Lone surrogates were accepted, and failed in each call that omitted the argument.
+        (r"f(x: str = '\ud800')", "character 11 .*: invalid escape sequence in the string"),
+        (r"f(x: int) doc x '\udfff'", "character 16 .*: invalid escape sequence in the string"),
         ("f(x: Tensor[" + "(" * 60 + "n", "nested deeper than 50"),
         ("f(x: Any = " + "[" * 60, "nested deeper than 50"),
         ("f(x: Tensor[" + "+".join("n" * 60) + "])", "nested deeper than 50"),
@@ -324,6 +336,18 @@ def test_text_and_json_round_trip(signature):
 def test_errors_name_the_position(text, error):
     with pytest.raises(ValueError, match=error):
         Signature.parse(text)
+
+
+def test_expressions_that_always_fail_are_refused_in_every_form():
+    """Regression: only launch plans refused ``n//0``; other forms failed in each call."""
+    for operator in ("//", "%", "cdiv"):
+        with pytest.raises(ValueError, match="divides by zero"):
+            Expression(operator, ("n", 0))
+    with pytest.raises(ValueError, match="does not fit 64 bits"):
+        Expression("*", (2**62, 2))
+    form = Signature.parse("f(n: int, x: float32[n//3])").to_json()
+    with pytest.raises(ValueError, match="`n//0` divides by zero"):
+        Signature.from_json(json.dumps(form).replace("n//3", "n//0"))
 
 
 @pytest.mark.parametrize("text", [None, 5, b"f()"])

@@ -9,14 +9,19 @@ from tvm_ffi._binding.object cimport CObject
 # Add the names of the function and of the argument at index `position` to the exception that is
 # set.  `names` is the tuple of the keywords of the arguments at the end, or NULL if all arguments
 # are positional.  `declared_name` is the name of the parameter in the signature, or None if the
-# function has no signature.  Returns -1.
+# function has no signature.  `values` are the arguments.  Returns -1.
 cdef int explain_argument(
-    CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
+    CObject function, object declared_name, PyObject* const* values, int32_t position,
+    int32_t num_args, PyObject* names,
 ) noexcept
 
 # Same as `explain_argument`, but for an argument whose conversion to the declared type failed.
 # Returns -1.
 cdef int explain_conversion(object signature, object name) noexcept
+
+# Add a place to the exception that is set: the `template` formatted with an attribute of `owner`
+# and `name`.  The caller must not read the attribute, because an exception is set.  Returns -1.
+cdef int explain_place(str template, object owner, str attribute, object name) noexcept
 
 # Return a new TypeError for a keyword argument of a function that has no signature.
 cdef object keyword_error(CObject function, object keyword)

@@ -16,14 +16,22 @@ from tvm_ffi._binding.object cimport CObject, add_note, check, traceback_of, wit
 cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
 
 
+# Separates positional arguments of a constructor from pairs of name and value;
+# global_functions.pxi sets it.
+cdef CObject _kwargs_marker
+
+
 cdef int explain_argument(
-    CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
+    CObject function, object declared_name, PyObject* const* values, int32_t position,
+    int32_t num_args, PyObject* names,
 ) noexcept:
     try:
         check(-2)  # raises the Python exception that is already set
     except BaseException as error:
         traceback = without_binding_frames(traceback_of(error))
         try:
+            if declared_name is None:
+                declared_name = _name_before(values, position)
             explained = _add_argument_context(
                 error, _display_name(function), position, num_args, names, declared_name)
         except BaseException:  # reading `function.__name__` may raise another exception
@@ -46,6 +54,16 @@ cdef void _restore(object error) noexcept:
         <PyObject*>cls, <PyObject*>error, NULL if traceback is None else <PyObject*>traceback)
 
 
+cdef object _name_before(PyObject* const* values, int32_t position):
+    """Return the name that a constructor got before the argument; None without pairs of both."""
+    cdef int32_t i
+    for i in range(position):
+        value = <object>values[i]
+        if isinstance(value, CObject) and (<CObject>value).chandle == _kwargs_marker.chandle:
+            return <object>values[position - 1] if (position - i) % 2 == 0 else None
+    return None
+
+
 cdef str _display_name(CObject function):
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
@@ -66,12 +84,16 @@ cdef object _add_argument_context(
 
 
 cdef int explain_conversion(object signature, object name) noexcept:
+    return explain_place("{}() argument '{}'", signature, "name", name)
+
+
+cdef int explain_place(str template, object owner, str attribute, object name) noexcept:
     try:
         check(-2)
     except BaseException as error:
         explained = error
         try:
-            where = f"{signature.name}() argument '{name}'"
+            where = template.format(getattr(owner, attribute, type(owner).__name__), name)
             explained = add_error_context(error, where, f"While converting {where}")
         except BaseException:
             pass
@@ -90,7 +112,7 @@ def add_error_context(error, str where not None, str note not None):
     """Return an exception of the class of `error`, with `where` as prefix of the message.
 
     For a class whose instances have more data than the message, add `note` to `error` with
-    ``add_note`` and return `error`.
+    ``add_note`` and return `error`.  A UnicodeEncodeError gets `note` at the end of its message.
     """
     try:
         return _error_about(error, where, note)
@@ -108,7 +130,10 @@ cdef object _error_about(object error, str where, str note):
                 <PyObject*>explained, PyException_GetContext(<PyObject*>error))
             vars(explained).update(vars(error))  # also copies the notes in `__notes__`
             return explained
-    add_note(error, note)
+    if type(error) is UnicodeEncodeError:  # a str with a lone surrogate
+        error.reason = f"{error.reason} ({note[:1].lower()}{note[1:]})"
+    else:
+        add_note(error, note)
     return error
 
 

@@ -14,6 +14,7 @@ from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, CallState, Packer, begin_call, get_packer, make_owned, refuse_to_keep,
     release_temporaries, view_free_list,
 )
+from tvm_ffi._binding.cpython cimport PySequence_Fast_ITEMS
 from tvm_ffi._binding.object cimport check, handle_of, release_object, set_exception
 from tvm_ffi._binding.tensor cimport refresh_stream
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
@@ -51,7 +52,7 @@ cdef class BoundCall:
                 explain_argument(
                     function,
                     name_of_argument(<ArgumentBinder>load_binder(function), i, len(self.values)),
-                    i, len(self.values), NULL)
+                    PySequence_Fast_ITEMS(self.values), i, len(self.values), NULL)
                 check(-2)
             self.num_args += 1
         binder = <ArgumentBinder>load_binder(function)

@@ -53,7 +53,8 @@ cdef extern from *:
 cdef abi.TVMFFIObjectHandle _stack_is_low = _find_function("pytvmffi.StackIsLow")  # owned
 
 cdef enum:
-    MAX_CALLBACK_STACK_ARGS = 32  # maximum number of arguments whose array is on the stack
+    MAX_CALLBACK_STACK_ARGS = 8  # maximum number of arguments whose array is in each stack frame
+    MAX_CALLBACK_MANY_ARGS = 32  # maximum number of arguments whose array is on the stack
 
 
 # The native function object of a callback.
@@ -224,6 +225,8 @@ cdef int _run_callback(
         py_result = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
         if py_result != NULL:
             code = _pack_result(py_result, result)
+            if code != 0:
+                explain_place("result of `{}{}`", <object>callable, "__qualname__", "()")
             Py_XDECREF(py_result)
     finally:
         try:
@@ -246,11 +249,15 @@ cdef int _run_callback(
     return 0
 
 
-cdef int _run_callback_on_heap(
+cdef int _run_callback_with_many_args(
     PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result, PyObject* names,
 ) except -1:
-    cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
+    cdef PyObject* stack_values[MAX_CALLBACK_MANY_ARGS]
+    cdef PyObject** values
+    if num_args <= MAX_CALLBACK_MANY_ARGS:
+        return _run_callback(callable, exchange_api, args, num_args, result, stack_values, names)
+    values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
     if values == NULL:
         raise MemoryError()
     try:
@@ -298,7 +305,7 @@ cdef int enter_callback(
     return code
 
 
-# `_run_callback` and `_run_callback_on_heap` as C functions that return -1 with an exception set.
+# `_run_callback` and `_run_callback_with_many_args` as C functions that return -1 with an exception set.
 # The caller tests the result instead of using `try`, because a `try` statement allocates memory and
 # may fail itself when the exception is a MemoryError.
 ctypedef int (*_Run)(
@@ -308,7 +315,7 @@ ctypedef int (*_RunMany)(
     PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result, PyObject* names) noexcept
 cdef _Run _run = <_Run>_run_callback
-cdef _RunMany _run_many = <_RunMany>_run_callback_on_heap
+cdef _RunMany _run_many = <_RunMany>_run_callback_with_many_args
 
 
 cdef inline int _run_guarded(

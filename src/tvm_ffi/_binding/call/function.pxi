@@ -211,8 +211,8 @@ cdef inline PyObject* _call_with_buffers(
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
             explain_argument(
-                function, name_of_argument(<ArgumentBinder>load_binder(function), i, num_args), i,
-                num_args, names)
+                function, name_of_argument(<ArgumentBinder>load_binder(function), i, num_args),
+                values, i, num_args, names)
             release_after_failure(&state, _free_views)
             return NULL if names != NULL or target != NULL else call_fallback(
                 function, values, num_args)

@@ -185,6 +185,7 @@ def function_of_class(cls, Function function not None, dict attributes) -> Funct
     return copy
 
 
+_kwargs_marker = find_global_func("ffi.GetKwargsObject")()
 hooks.object_text = find_global_func("pytvmffi.ReprPrintAbbreviated")
 hooks.graph_text = find_global_func("ffi.ToJSONGraphString")
 hooks.object_of_graph = find_global_func("ffi.FromJSONGraphString")

@@ -38,6 +38,8 @@ cdef class FieldSetter(_Field):
     # Write a value, already converted to a TVMFFIAny, to the field.  Returns the error code for
     # `_fail`.
     cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) noexcept
+    # Raise the exception of a conversion with the names of the class and field.
+    cdef int _refuse(self, object obj) except -1
     # Raise the error of `_store`.
     cdef int _fail(self, object obj, int code) except -1
     # Call a setter that is a Function.  Returns the error code for `check`.

@@ -23,6 +23,8 @@ from tvm_ffi._binding.object cimport (
     set_exception, type_key_of,
 )
 
+from tvm_ffi._binding.call cimport explain_place
+
 from tvm_ffi._binding.call import add_error_context
 
 cdef extern from *:
@@ -119,18 +121,22 @@ cdef class FieldSetter(_Field):
         self.header_of(obj)  # before the conversion, check that `obj` has the field
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
-            check(-2)
+            self._refuse(obj)
         wrappers[0], wrappers[1] = <PyObject*>obj, <PyObject*>value
         begin_conversion(&state, temporaries, 1)
         borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
-                check(-2)
+                self._refuse(obj)
             code = self._store(self.header_of(obj), &view)
             return 0 if code == 0 else self._fail(obj, code)
         finally:
             end_borrowing(borrowings, &borrowing)
             release_temporaries(&state, view_free_list())
+
+    cdef int _refuse(self, object obj) except -1:
+        explain_place("{}.{}", type(obj), "__name__", self.name)
+        return check(-2)
 
     cdef int _fail(self, object obj, int code) except -1:
         """Raise the error of the setter; a native error gets the names of the class and field."""

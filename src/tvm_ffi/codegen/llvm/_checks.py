@@ -108,15 +108,14 @@ class CheckPrinter:
         failures = [missing_arguments(self._signature, given) for given in range(most)]
         texts = [failure.message() for failure in failures if failure is not None]
         if texts:
-            with self._rare(code.icmp_signed("<", self._num_args, I32(len(texts)))):
-                is_negative = code.icmp_signed("<", self._num_args, I32(0))
-                index = code.select(is_negative, I32(0), self._num_args)
-                text = code.element(PTR, code.string_table(texts), index)
+            with self._rare(code.icmp_unsigned("<", self._num_args, I32(len(texts)))):
+                text = code.element(PTR, code.string_table(texts), self._num_args)
                 code.ret(fail_with_text(code, code.string("TypeError"), text))
         if most == 0:
             with self._rare(code.icmp_signed("==", self._num_args, I32(1))):
                 fail(code, too_many_arguments(self._signature, "1"))
-        with self._rare(code.icmp_signed(">", self._num_args, I32(most))):
+        # A negative number is large as unsigned number.
+        with self._rare(code.icmp_unsigned(">", self._num_args, I32(most))):
             fail(code, too_many_arguments(self._signature), got=self._num_args)
 
     def _rare(self, condition: Any) -> Any:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tvm_ffi
 from tvm_ffi.core import ByteArrayArg
+from tvm_ffi.dataclasses import field, py_class
 
 SMALL_STR, SMALL_BYTES, STR, BYTES = 11, 12, 65, 66
 
@@ -98,12 +99,53 @@ def test_any_bytes_round_trip(kernels, echo, content):
     "text", ["\ud800", "long enough \udfff for the heap", "a" * 100 + "\ud83d"]
 )
 def test_lone_surrogate_is_a_unicode_error(kernels, text):
-    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed") as caught:
-        kernels.count(1, text)
-    assert sys.version_info < (3, 11) or caught.value.__notes__ == [
-        "While passing argument #1 when calling `count`"
-    ]
+    """Regression: function and argument were in a note, which `str` and Python 3.9 do not show."""
+    message = r"surrogates not allowed \(while passing argument #1 when calling `count`\)$"
+    for value in (text, [1, [text]], {text: 1}, {"key": (text,)}):
+        with pytest.raises(UnicodeEncodeError, match=message):
+            kernels.count(1, value)
     assert kernels.count(1, "fine") == 2
+
+
+@py_class("test.text.Note")
+class Note(tvm_ffi.Object):
+    """A type with fields that contain text."""
+
+    label: str
+    lines: list[str] = field(default_factory=list)
+
+
+def test_the_error_of_a_lone_surrogate_names_parameter_field_and_callable(kernels, kernel_library):
+    """Regression: a signature, a keyword, a field or a callback added no name to the message."""
+    function = tvm_ffi.convert_func(lambda first, text: text)
+    for call in (lambda: function(1, text="\ud800"), lambda: function(text="\ud800", first=1)):
+        with pytest.raises(UnicodeEncodeError, match=r"while passing argument 'text' when calling"):
+            call()
+    library = tvm_ffi.load_module(kernel_library, keep_module_alive=False)
+    library.describe({"text_size": "(content: str)"})
+    declared = library.text_size
+    for call in (lambda: declared("\ud800"), lambda: declared(content="\ud800")):
+        with pytest.raises(UnicodeEncodeError, match=r"'content' when calling `text_size`\)$"):
+            call()
+    note = Note("fine", ["fine"])
+    for call in (
+        lambda: Note("fine", label="\ud800"),
+        lambda: Note(lines=["\ud800"], label="fine"),
+    ):
+        with pytest.raises(
+            UnicodeEncodeError, match="argument '(label|lines)' when calling `Note`"
+        ):
+            call()
+    for name, value in (("label", "\ud800"), ("lines", ["\ud800"])):
+        with pytest.raises(UnicodeEncodeError, match=rf"\(while converting Note.{name}\)$"):
+            setattr(note, name, value)
+    assert (note.label, list(note.lines)) == ("fine", ["fine"])
+
+    def broken():
+        return "\ud800"
+
+    with pytest.raises(UnicodeEncodeError, match=r"\(while converting result of `.*broken\(\)`\)$"):
+        kernels.call(broken)
 
 
 def test_a_result_that_is_not_utf8_is_a_unicode_error(kernels):
