@@ -53,7 +53,8 @@ cdef inline bint is_wrapper_of(PyObject* live, PyTypeObject* cls) noexcept:
 cdef inline object reuse_wrapper(PyObject* live, abi.TVMFFIObjectHandle owned):
     """Return the result of `live_wrapper` again.  Consumes the handle."""
     cdef CObject wrapper = <CObject>live
-    wrapper.is_shared = True
+    if wrapper.sharing == Sharing.UNSHARED:
+        wrapper.sharing = Sharing.REUSED
     abi.TVMFFIObjectDecRef(owned)  # not the last reference, because the wrapper owns one
     return wrapper
 

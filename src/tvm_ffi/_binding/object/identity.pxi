@@ -6,6 +6,20 @@ from libc.stdint cimport uint32_t, uintptr_t
 from libc.stdlib cimport realloc
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.cpython cimport Py_REFCNT
+
+cdef extern from *:
+    """
+    /* References to a wrapper during `ObjectRValueRef(x)`: the variable `x`, the arguments of the
+     * constructor, and before Python 3.14 the evaluation stack of the caller. */
+    #if PY_VERSION_HEX >= 0x030E0000
+    #define TVM_FFI_REFERENCES_OF_MOVE 2
+    #else
+    #define TVM_FFI_REFERENCES_OF_MOVE 3
+    #endif
+    """
+    enum:
+        REFERENCES_OF_MOVE "TVM_FFI_REFERENCES_OF_MOVE"
 
 cdef enum:
     MAX_ENTRIES = 0x40000000
@@ -42,13 +56,24 @@ cdef list _shared_wrappers = []
 def share_wrapper(CObject obj not None) -> None:
     """Keep a wrapper until the process ends, and let no move empty it."""
     _shared_wrappers.append(obj)
-    obj.is_shared = True
+    obj.sharing = Sharing.PROCESS_SHARED
+
+
+cdef bint _has_one_user(CObject obj) noexcept:
+    """Return True if only the caller of `ObjectRValueRef` uses the wrapper and its native object.
+
+    Another owner of the native object may be the source of further results.
+    """
+    if obj.sharing == Sharing.REUSED:
+        return has_one_owner(<abi.TVMFFIObject*>obj.chandle) and (
+            Py_REFCNT(<PyObject*>obj) <= REFERENCES_OF_MOVE)
+    return obj.sharing == Sharing.UNSHARED
 
 
 cdef CObject _movable(CObject obj):
-    """Return the wrapper to move from: `obj`, or a second wrapper if `obj` is shared."""
+    """Return the wrapper to move from: `obj`, or a second wrapper if `obj` has other users."""
     cdef CObject second
-    if not obj.is_shared or obj.chandle == NULL:
+    if obj.chandle == NULL or _has_one_user(obj):
         return obj
     second = CObject.__new__(CObject)
     abi.TVMFFIObjectIncRef(obj.chandle)

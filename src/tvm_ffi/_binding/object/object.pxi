@@ -427,7 +427,7 @@ cdef int move_reference(CObject wrapper, CObject source) except -1:
     cdef const CompiledClass* mismatch
     cdef PyObject* detached
     cdef int32_t index
-    if not source.is_shared:
+    if source.sharing == Sharing.UNSHARED:
         keep_for_borrowers(source)  # may change the handle of `source`
     if source.chandle != NULL:
         cls = Py_TYPE(<PyObject*>wrapper)
@@ -435,7 +435,7 @@ cdef int move_reference(CObject wrapper, CObject source) except -1:
         mismatch = mismatched_base(cls, compiled_base(cls), index)
         if mismatch != NULL:
             return _raise_type_mismatch(cls, mismatch, index)
-    if source.is_shared:
+    if source.sharing != Sharing.UNSHARED:
         taken = source.chandle
         if taken != NULL:
             abi.TVMFFIObjectIncRef(taken)
