@@ -10,12 +10,12 @@ from tvm_ffi._binding.cpython cimport Py_REFCNT
 
 cdef extern from *:
     """
-    /* References to a wrapper during `ObjectRValueRef(x)`: the variable `x`, the arguments of the
-     * constructor, and before Python 3.14 the evaluation stack of the caller. */
+    /* References to a wrapper during `x._move()`: the variable `x`, the arguments of `_move` and of
+     * the constructor, and before Python 3.14 the evaluation stack of the caller. */
     #if PY_VERSION_HEX >= 0x030E0000
-    #define TVM_FFI_REFERENCES_OF_MOVE 2
-    #else
     #define TVM_FFI_REFERENCES_OF_MOVE 3
+    #else
+    #define TVM_FFI_REFERENCES_OF_MOVE 4
     #endif
     """
     enum:
