@@ -260,7 +260,7 @@ def test_pickles_and_copies_are_other_wrappers():
 def test_containers_with_another_framework_have_another_wrapper(echo):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     plain = tvm_ffi.Array([tvm_ffi.from_dlpack(np.zeros(2))])
-    pair = tvm_ffi.convert(lambda x, tensor: x)  # noqa: ARG005
+    pair = tvm_ffi.convert(lambda x, tensor: x)
     assert type(plain[0]) is tvm_ffi.Tensor
     other = pair(plain, torch.zeros(1))
     assert type(plain[0]) is tvm_ffi.Tensor
