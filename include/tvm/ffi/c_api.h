@@ -184,7 +184,7 @@ typedef void* TVMFFIObjectHandle;
 typedef struct TVMFFIObject {
   uint64_t combined_ref_count; /* only accessed with atomic operations */
   int32_t type_index;          /* >= kTVMFFIStaticObjectBegin; never changes */
-  uint32_t __padding;          /* always 0 */
+  uint32_t __padding;          /* 0 in a new object; the binding stores an index */
   union {
     /* Function of the library that allocated the object; flags is a TVMFFIObjectDeleterFlagBitMask.
      * After a call with Strong alone, a call with Weak alone follows, possibly on another thread.

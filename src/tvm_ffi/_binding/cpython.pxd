@@ -16,6 +16,7 @@ cdef extern from "Python.h":
     PyTypeObject PyBool_Type, PyBytes_Type, PyFloat_Type, PyLong_Type, PyUnicode_Type
     PyObject* Py_None
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* value) noexcept
     PyObject* mro_of "tvm_ffi_mro_of"(PyTypeObject* cls) noexcept  # tuple of base classes, borrowed
     bint PyType_HasFeature(PyTypeObject* cls, unsigned long feature) noexcept
     bint is_subtype "PyType_IsSubtype"(PyTypeObject* cls, PyTypeObject* base) noexcept

@@ -419,7 +419,9 @@ def test_an_undecorated_subclass_shares_the_type():
 
     obj = Sub()
     assert (type(obj), obj.v) == (Sub, 9)
-    assert type(tvm_ffi.Array([obj])[0]) is Leaf
+    array = tvm_ffi.Array([obj])
+    del obj
+    assert type(array[0]) is Leaf
 
 
 def test_without_init_a_class_cannot_be_called():

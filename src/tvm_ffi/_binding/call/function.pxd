@@ -98,7 +98,7 @@ cdef const bint* releases_gil_of(Function function) noexcept
 cdef object origin_of(Function function)
 # Same as `origin_of`, but store and return `origin` if the function has no origin yet.
 cdef object set_default_origin(Function function, object origin)
-# Return a new reference to the Python object of a native function.  Consumes `owned`.
+# Return a new wrapper of a native function, which gets its own origin.  Consumes `owned`.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
 # Return a new wrapper for a method of a native type: a Method, or a Function if the method is
 # static.

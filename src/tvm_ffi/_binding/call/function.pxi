@@ -33,9 +33,9 @@ from tvm_ffi._binding.cpython cimport (
     PyThreadState, PyUnicode_Type, Py_None, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, begin_borrowing, check, declare_readable_types, end_borrowing,
-    get_object_metadata, handle_of, hooks, keep_for_borrowers, raise_from_native,
-    releases_gil_by_default, set_exception, wrap_object,
+    Borrowing, CObject, WrapperTable, begin_borrowing, check, declare_readable_types, end_borrowing,
+    get_object_metadata, handle_of, hooks, keep_for_borrowers, live_wrapper, raise_from_native,
+    releases_gil_by_default, set_exception, wrap_again, wrap_object, wrapper_table,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.values cimport pack_handle, pack_int, pack_str
@@ -102,6 +102,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     return packer.pack(value, out, state, packer)
 
 
+cdef WrapperTable* _wrappers = wrapper_table()
 # `wrap_tensor` as a C function that returns NULL with an exception set if it fails.
 ctypedef PyObject* (*_Wrap)(abi.TVMFFIObjectHandle owned) noexcept
 cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
@@ -571,13 +572,19 @@ cdef class Method(Function):
 
 
 cdef object wrap_function(abi.TVMFFIObjectHandle owned):
-    cdef object function = wrap_object(owned)
+    return _with_settings(wrap_again(owned))
+
+
+cdef object _with_settings(object function):
+    """Apply the settings of the native function to a new wrapper, and return the wrapper."""
+    cdef abi.TVMFFIObjectHandle handle
     cdef object origin
     if not isinstance(function, Function):
         return function
-    if keeps_gil(owned):
+    handle = (<Function>function).chandle
+    if keeps_gil(handle):
         (<Function>function).releases_gil = False
-    if callable_of(owned) == NULL:  # a function of a module keeps its signature as a value
+    if callable_of(handle) == NULL:  # a function of a module keeps its signature as a value
         origin = get_object_metadata(<CObject>function)
         if origin is not None:
             set_origin(<Function>function, origin)
@@ -585,7 +592,9 @@ cdef object wrap_function(abi.TVMFFIObjectHandle owned):
 
 
 cdef object _unpack_function(abi.TVMFFIAny* owned, CallState* state):
-    return wrap_function(owned.v_obj)
+    cdef PyObject* live = live_wrapper(_wrappers, owned.v_obj)
+    cdef object function = wrap_object(owned.v_obj)
+    return function if <PyObject*>function == live else _with_settings(function)
 
 
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):

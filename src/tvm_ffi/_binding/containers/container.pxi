@@ -16,16 +16,19 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport (
     PyBool_Type, PyDict_CheckExact, PyErr_NoMemory, PyFloat_Type, PyList_CheckExact,
     PyLong_AsLongLongAndOverflow, PyLong_Type, PySequence_Fast_ITEMS, PySequence_Tuple,
-    PyUnicode_Type, Py_None, Py_TYPE, next_item,
+    PyUnicode_Type, Py_None, Py_TYPE, is_subtype, next_item,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, add_nonblocking_type, begin_borrowing, begin_guard, check,
-    end_borrowing, end_guard, handle_of, object_locks, replace_handle, wrap_object,
+    Borrowing, CObject, Guard, WrapperTable, add_nonblocking_type, begin_borrowing, begin_guard,
+    check, end_borrowing, end_guard, handle_of, live_wrapper, object_locks, replace_handle,
+    wrap_again, wrap_object, wrapper_table,
 )
 from tvm_ffi._binding.tensor cimport choose_stream
 
 from tvm_ffi._binding.call import runtime_function
+
+cdef WrapperTable* _wrappers = wrapper_table()
 
 cdef extern from *:
     """
@@ -436,9 +439,18 @@ cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef object _unpack_container(abi.TVMFFIAny* owned, CallState* state):
-    container = wrap_object(owned.v_obj)
-    if state != NULL and state.exchange_api != NULL and isinstance(container, CContainerBase):
-        (<CContainerBase>container).exchange_api = state.exchange_api
+    cdef const abi.DLPackExchangeAPI* api = NULL if state == NULL else state.exchange_api
+    cdef PyObject* live = live_wrapper(_wrappers, owned.v_obj)
+    cdef object container
+    if live == NULL or (
+        is_subtype(Py_TYPE(live), <PyTypeObject*>CContainerBase)
+        and (<CContainerBase>live).exchange_api == api
+    ):
+        container = wrap_object(owned.v_obj)
+    else:  # the tensors in the new wrapper have another framework than those in the live wrapper
+        container = wrap_again(owned.v_obj)
+    if api != NULL and isinstance(container, CContainerBase):
+        (<CContainerBase>container).exchange_api = api
     return container
 
 

@@ -28,7 +28,7 @@ cdef void add_note(object exception, str note) noexcept
 cdef int check(int code) except -1
 # Return a new native error that owns a reference to the exception.
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
-# Return a new wrapper of the native error `owned`.  Consumes `owned`, also on failure.
+# Return the wrapper of the native error `owned`.  Consumes `owned`, also on failure.
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
 # Return the handle of a wrapper, to pass it to native code.  Before, store the exception that the
 # wrapper owns in the native error.  The handle is borrowed until Python code runs.

@@ -331,13 +331,20 @@ cdef PyObject* _restore_exception(PyObject* wrapper) noexcept:
 
 
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
+    cdef PyObject* live = live_wrapper(&_wrappers, owned)
     cdef Error error
+    if is_wrapper_of(live, <PyTypeObject*>Error):
+        error = <Error>reuse_wrapper(live, owned)
+        if error.exception is None:
+            _attach_exception(<PyObject*>error)
+        return error
     try:
         error = Error.__new__(Error)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
     error.chandle = owned
+    represent_object(&_wrappers, error)
     _attach_exception(<PyObject*>error)
     return error
 
@@ -499,7 +506,9 @@ cdef class Error(CObject):
     def __dealloc__(self):
         # If the native error has other owners, it outlives this wrapper.  Then move the exception
         # back into the native error, unless another wrapper owns the exception.
-        cdef object exception = _detach_exception(self)
+        cdef object exception
+        leave_table(&_wrappers, self)  # first, because releasing an exception may run any code
+        exception = _detach_exception(self)
         if (
             exception is not None and is_python_error(self.chandle)
             and advance(&(<_ErrorObject*>self.chandle).num_carriers, 0) == 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wrappers of native objects, object locks (guards), and changes of a wrapper's handle.
 from cpython.ref cimport PyObject
+from libc.stdint cimport uint8_t, uint32_t
 
 from tvm_ffi._binding cimport abi
 
@@ -64,9 +65,21 @@ cdef extern from * nogil:
     bint has_one_owner "tvm_ffi_has_one_owner"(abi.TVMFFIObject* object) noexcept
 
 
+# Users of a wrapper.  A move takes a second reference to the object of a shared wrapper, because
+# emptying the wrapper would empty it for all its users.
+cdef enum Sharing:
+    UNSHARED
+    REUSED          # more than one result has returned the wrapper
+    PROCESS_SHARED  # code of the whole process uses the wrapper
+
+
 cdef class CObject:
     # Owned reference to the native object; NULL if the wrapper is empty.
     cdef abi.TVMFFIObjectHandle chandle
+    # Index of the wrapper in the table of wrappers; 0 if it is not there.  See identity.pxd.
+    cdef uint32_t table_index
+    # A `Sharing`: whether other code may use the wrapper, too.
+    cdef uint8_t sharing
     cdef object __weakref__
 
 
@@ -91,9 +104,13 @@ cdef class OpaquePyObject(CObject):
 # Return the array of locks from which `begin_guard` selects.  Borrowed until the process ends.
 cdef PyObject** object_locks() noexcept
 # Return a wrapper of the class that is registered for the object's type, or the Python value to
-# which this class converts the object.
+# which this class converts the object.  The result is the wrapper that represents the object if
+# there is one and it is an instance of this class.
 # Consumes the handle, also on failure.
 cdef object wrap_object(abi.TVMFFIObjectHandle owned)
+# Same as `wrap_object`, but always return a new wrapper.  It represents the object if no other
+# wrapper does.
+cdef object wrap_again(abi.TVMFFIObjectHandle owned)
 # Return the type key of a registered type index.
 cdef str type_key_of(int index)
 # Return the handle of a wrapper.  Borrowed until Python code runs, which may empty the wrapper; see
@@ -110,7 +127,7 @@ cdef void keep_for_borrowers(CObject wrapper) noexcept
 # destructor may run any code.  Consumes the handle, also on failure.
 # Fails: TypeError if methods of the wrapper's class cannot read the object's type.
 cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
-# Move the handle of `source` into `wrapper`; `source` is empty afterwards.
+# Move the handle of `source` into `wrapper`; `source` is empty afterwards unless it is shared.
 # Fails: the TypeError of `replace_handle`; both wrappers are then unchanged.
 cdef int move_reference(CObject wrapper, CObject source) except -1
 # Release the handle of a wrapper that the garbage collector clears.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers of native objects, and the table of registered classes by type index."""
+"""Wrappers of native objects: their classes, changes of their handles, and their creation."""
 
 from abc import ABCMeta
 
@@ -26,25 +26,6 @@ cdef extern from *:
 
 # Number of live CObject instances, including subclasses.
 cdef Py_ssize_t _num_live_objects = 0
-
-# Wrapper classes by type index; None before the first lookup.  Threads read this list without a
-# lock.  They write the list and the next two tables in a critical section of `_class_lock`.  The
-# list itself cannot be the lock: each change of an item enters the list's critical section, and
-# CPython suspends an outer critical section of the same object.
-cdef object _class_lock = object()
-cdef list _class_by_index = []
-# Type indices without a registered class, which use the class of an ancestor.
-cdef set _inheriting = set()
-# Classes that convert objects to Python values (`cls.__from_tvm_ffi_object__`), by type index.
-cdef dict _value_classes = {}
-# Python module names by type index.  The import of the module registers the class of the type;
-# `load_late_class` imports it when the first object of the type arrives in Python.
-cdef dict _late_modules = {}
-
-# Wrappers that code of the whole process shares, by their address.  Moving one of them would empty
-# it for the process, so a move takes a second reference to its object instead.  Entries are never
-# removed.
-cdef dict _shared_wrappers = {}
 
 # The locks from which `begin_guard` selects.  The list never changes, so its items do not move.
 cdef list _locks = [object() for _ in range(NUM_LOCKS)]
@@ -73,6 +54,7 @@ cdef class CObject:
 
     def __dealloc__(self):
         add_to_count(&_num_live_objects, -1)
+        leave_table(&_wrappers, self)
         if self.chandle != NULL:
             release_object(self.chandle)
 
@@ -96,7 +78,7 @@ cdef class CObject:
         """
         _check_registered_type(self, other)
         if other is not self:
-            move_reference(self, _movable(other))
+            move_reference(self, other)
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
         """Move the object that ``fconstructor(*args)`` returns into this wrapper."""
@@ -163,22 +145,6 @@ cdef class CObject:
             self.__init_handle_by_constructor__(hooks.object_of_graph, text)
         if "__dict__" in state:
             vars(self).update(state["__dict__"])
-
-
-def share_wrapper(CObject obj not None) -> None:
-    """Keep a wrapper until the process ends, and let no move empty it."""
-    _shared_wrappers[<uintptr_t><PyObject*>obj] = obj
-
-
-cdef CObject _movable(CObject obj):
-    """Return the wrapper to move from: `obj`, or a second wrapper if the process shares `obj`."""
-    cdef CObject second
-    if <uintptr_t><PyObject*>obj not in _shared_wrappers or obj.chandle == NULL:
-        return obj
-    second = CObject.__new__(CObject)
-    abi.TVMFFIObjectIncRef(obj.chandle)
-    second.chandle = obj.chandle
-    return second
 
 
 cdef int _check_registered_type(CObject wrapper, CObject other) except -1:
@@ -408,6 +374,11 @@ cdef inline bint _is_registered_for(PyTypeObject* cls, int32_t index) noexcept:
         and _class_by_index[index] is <object>cls)
 
 
+cdef inline void _represent_unless_known(CObject wrapper) noexcept:
+    if live_wrapper(&_wrappers, wrapper.chandle) == NULL:
+        represent_object(&_wrappers, wrapper)
+
+
 cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1:
     cdef PyTypeObject* cls
     cdef const CompiledClass* base
@@ -419,6 +390,7 @@ cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
     cls = Py_TYPE(<PyObject*>wrapper)
     if owned != NULL and _is_registered_for(cls, (<abi.TVMFFIObject*>owned).type_index):
         previous, wrapper.chandle = wrapper.chandle, owned
+        _represent_unless_known(wrapper)
         if previous != NULL:
             release_object(previous)
         return 0
@@ -434,6 +406,8 @@ cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
     if base != NULL and base.detach != NULL:
         detached = base.detach(<PyObject*>wrapper)
     previous, wrapper.chandle = wrapper.chandle, owned
+    if owned != NULL:
+        _represent_unless_known(wrapper)
     if base != NULL and base.attach != NULL and owned != NULL:
         base.attach(<PyObject*>wrapper)
     if previous != NULL:
@@ -453,13 +427,19 @@ cdef int move_reference(CObject wrapper, CObject source) except -1:
     cdef const CompiledClass* mismatch
     cdef PyObject* detached
     cdef int32_t index
-    keep_for_borrowers(source)  # may change the handle of `source`
+    if source.sharing == Sharing.UNSHARED:
+        keep_for_borrowers(source)  # may change the handle of `source`
     if source.chandle != NULL:
         cls = Py_TYPE(<PyObject*>wrapper)
         index = (<abi.TVMFFIObject*>source.chandle).type_index
         mismatch = mismatched_base(cls, compiled_base(cls), index)
         if mismatch != NULL:
             return _raise_type_mismatch(cls, mismatch, index)
+    if source.sharing != Sharing.UNSHARED:
+        taken = source.chandle
+        if taken != NULL:
+            abi.TVMFFIObjectIncRef(taken)
+        return replace_handle(wrapper, taken)
     detached = _detach_state(source)
     taken, source.chandle = source.chandle, NULL
     try:
@@ -549,117 +529,6 @@ cdef str type_key_of(int index):
     return info.type_key.data[: info.type_key.size].decode("utf-8")
 
 
-def register_class(int32_t index, cls):
-    """Register the Python class of a native type, replacing an earlier class."""
-    # `cls` is not declared as `type`, because Cython then rejects classes with a metaclass.
-    makes_values = hasattr(cls, "__from_tvm_ffi_object__")
-    if not isinstance(cls, type) or not (issubclass(cls, CObject) or makes_values):
-        raise TypeError(f"cannot register {cls!r}: expected a class that derives from CObject")
-    cdef const CompiledClass* mismatch = mismatched_base(
-        <PyTypeObject*>cls, compiled_base(<PyTypeObject*>cls), index)
-    if mismatch != NULL:
-        raise TypeError(
-            f"{cls.__name__} cannot be registered for `{type_key_of(index)}`: it derives from the "
-            f"class of `{type_key_of(mismatch.type_index)}`, whose objects have another memory "
-            "layout")
-    with cython.critical_section(_class_lock):
-        # Forget inherited classes: the new class may belong to a nearer ancestor of their types.
-        for inheriting in list(_inheriting):
-            _set_class(inheriting, None)
-            _value_classes.pop(inheriting, None)
-        _inheriting.clear()
-        _value_classes.pop(index, None)
-        if makes_values:
-            _value_classes[index] = cls
-            cls = None
-        _set_class(index, cls)
-
-
-def remove_class(int32_t index) -> None:
-    """Unregister the Python class of a type.  The type must not have instances yet."""
-    with cython.critical_section(_class_lock):
-        _set_class(index, None)
-        _value_classes.pop(index, None)
-        _inheriting.discard(index)
-
-
-def register_late_classes(modules: dict) -> None:
-    """Set the modules that are imported when the first object of a type arrives in Python.
-
-    The import of such a module registers the class of the type.
-
-    Parameters
-    ----------
-    modules : dict from str to str
-        Names of Python modules by type key.
-    """
-    for key, module in modules.items():
-        _late_modules[type_key_to_index(key)] = module
-
-
-def load_late_class(int32_t index) -> None:
-    """Import the module that `register_late_classes` has set for a type; do nothing without one."""
-    cdef object module = _late_modules.get(index)
-    if module is not None:
-        from importlib import import_module
-
-        # Remove the entry last: another thread that finds it waits for the import.
-        import_module(module)
-        _late_modules.pop(index, None)
-
-
-cdef int _set_class(int32_t index, object cls) except -1:
-    while len(_class_by_index) <= index:
-        _class_by_index.append(None)
-    _class_by_index[index] = cls
-    return 0
-
-
-def type_key_to_index(str type_key):
-    """Return the type index of a type key, or None if the key is not registered."""
-    cdef bytes text = type_key.encode("utf-8")
-    cdef abi.TVMFFIByteArray view
-    cdef int32_t index = 0
-    cdef abi.TVMFFIObjectHandle ignored = NULL
-    view.data = text
-    view.size = len(text)
-    if abi.TVMFFITypeKeyToIndex(&view, &index) == 0:
-        return index
-    abi.TVMFFIErrorMoveFromRaised(&ignored)
-    abi.TVMFFIObjectDecRef(ignored)
-    return None
-
-
-cdef object _class_of(int32_t index):
-    """Return the class of a type, or of its nearest ancestor with a class, and cache the class.
-
-    Returns None if that class is in `_value_classes`, so it converts objects to Python values.
-    """
-    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
-    cdef int32_t depth, ancestor
-    cdef object cls
-    if _late_modules:
-        for depth in range(info.type_depth):
-            load_late_class(info.type_ancestors[depth].type_index)
-        load_late_class(index)
-    with cython.critical_section(_class_lock):
-        cls = _class_by_index[index] if index < len(_class_by_index) else None
-        if cls is not None:
-            return cls
-        for depth in range(info.type_depth - 1, -1, -1):
-            ancestor = info.type_ancestors[depth].type_index
-            if ancestor in _value_classes:
-                _value_classes[index] = _value_classes[ancestor]
-                _inheriting.add(index)
-                return None
-            cls = _class_by_index[ancestor] if ancestor < len(_class_by_index) else None
-            if cls is not None:
-                _set_class(index, cls)
-                _inheriting.add(index)
-                return cls
-    return Object
-
-
 cdef object _unpack_value(object cls, abi.TVMFFIObjectHandle owned):
     cdef CObject obj = Object.__new__(Object)
     abi.TVMFFIObjectIncRef(owned)  # on failure, the caller releases `owned`
@@ -672,15 +541,22 @@ cdef object _unpack_value(object cls, abi.TVMFFIObjectHandle owned):
 cdef tuple _NO_ARGS = ()
 
 
-cdef object wrap_object(abi.TVMFFIObjectHandle owned):
+cdef inline object _wrap(abi.TVMFFIObjectHandle owned, bint may_reuse):
     cdef int32_t index = (<abi.TVMFFIObject*>owned).type_index
     cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
+    cdef bint makes_value = False
+    cdef PyObject* live
     cdef CObject obj
     try:
         if cls is None:
             cls = None if index in _value_classes else _class_of(index)
             if cls is None:
-                return _unpack_value(_value_classes[index], owned)
+                makes_value, cls = True, _value_classes[index]
+        live = live_wrapper(&_wrappers, owned)
+        if may_reuse and is_wrapper_of(live, <PyTypeObject*>cls):
+            return reuse_wrapper(live, owned)
+        if makes_value:
+            return _unpack_value(cls, owned)
         obj = <CObject?>(<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
@@ -691,7 +567,17 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
         replace_handle(obj, owned)
     else:
         obj.chandle = owned
+        if live == NULL or may_reuse:
+            represent_object(&_wrappers, obj)
     return obj
+
+
+cdef object wrap_object(abi.TVMFFIObjectHandle owned):
+    return _wrap(owned, True)
+
+
+cdef object wrap_again(abi.TVMFFIObjectHandle owned):
+    return _wrap(owned, False)
 
 
 declare_handle_state(LinkedObject, _detach_link, NULL)

@@ -36,6 +36,7 @@ cdef class StateOwner(CObject):
     cdef object state
 
     def __dealloc__(self):
+        leave_table(&_wrappers, self)
         drop_target(self.module)
 
 

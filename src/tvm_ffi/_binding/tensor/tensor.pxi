@@ -16,7 +16,8 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.values cimport DataType, data_type_of, device_of, dtype_of
 from tvm_ffi._binding.object cimport (
     CObject, Guard, HandleOwner, begin_guard, declare_readable_types, end_guard, has_one_owner,
-    object_locks, replace_handle, share_handle, type_key_of,
+    WrapperTable, is_wrapper_of, live_wrapper, object_locks, replace_handle, represent_object, reuse_wrapper,
+    share_handle, type_key_of, wrapper_table,
 )
 from tvm_ffi._binding.vectorcall cimport (
     METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
@@ -25,6 +26,8 @@ from tvm_ffi._binding.vectorcall cimport (
 import sys
 
 from tvm_ffi._binding.object import print_limits, register_class, text_layout
+
+cdef WrapperTable* _wrappers = wrapper_table()
 
 # Class of the tensors that native functions return to Python; `set_tensor_class` replaces it.
 cdef object _tensor_class
@@ -612,7 +615,10 @@ add_method(<PyTypeObject*>Tensor, &_DLPACK_METHOD)
 # ---- unpacking -----------------------------------------------------------------------------
 
 cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
+    cdef PyObject* live = live_wrapper(_wrappers, owned)
     cdef Tensor tensor
+    if is_wrapper_of(live, <PyTypeObject*>_tensor_class):
+        return <Tensor>reuse_wrapper(live, owned)
     try:
         if _tensor_class is Tensor:
             tensor = Tensor.__new__(Tensor)
@@ -625,6 +631,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
         replace_handle(tensor, owned)
     else:
         tensor.chandle = owned
+        represent_object(_wrappers, tensor)
     return tensor
 
 
