@@ -71,12 +71,69 @@ void CheckRun::Check() { CheckAll(); }
 
 TVM_FFI_INLINE void CheckRun::CheckAll() {
   const bool has_all = num_args_ == program_.num_parameters;
-  if (TVM_FFI_PREDICT_FALSE(!has_all)) Copy().CheckCount();
-  // Copies of constant size compile to fewer instructions than a memcpy of unknown size.
+  const bool passes =
+      has_all && program_.is_direct && PassesDirectly(program_, args_, registers_, tensors_);
+  if (TVM_FFI_PREDICT_FALSE(!passes)) Copy().CheckArguments();
+  if (program_.has_code) Copy().Execute(0);
+}
+
+// Initialises the registers.  Copies of constant size compile to fewer instructions than a memcpy
+// of unknown size.
+TVM_FFI_INLINE void Initialise(const CheckProgram& program, int64_t* registers) {
   constexpr size_t kBlock = CheckProgram::kBlock;
-  for (size_t i = 0, end = program_.initial.size(); i < end; i += kBlock) {
-    std::memcpy(registers_ + i, program_.initial.data() + i, sizeof(int64_t[kBlock]));
+  const int64_t *values = program.initial.data(), *end = values + program.initial.size();
+  do {
+    std::memcpy(registers, values, sizeof(int64_t[kBlock]));
+    registers += kBlock;
+    values += kBlock;
+  } while (values != end);
+}
+
+// Returns true if the arguments, one per parameter of a direct program, certainly pass the checks.
+// Then the registers and the tensor slots have their values.
+TVM_FFI_INLINE bool CheckRun::PassesDirectly(const CheckProgram& program, const TVMFFIAny* args,
+                                             int64_t* registers, const DLTensor** slots) {
+  Initialise(program, registers);
+  const TVMFFIAny* arg = args;
+  for (const ArgumentCheck& check : program.arguments) {
+    *slots = nullptr;
+    if (TVM_FFI_PREDICT_TRUE(check.is_direct)) {
+      if (TVM_FFI_PREDICT_FALSE(arg->type_index != kTVMFFITensor)) return false;
+      const auto* tensor = reinterpret_cast<const DLTensor*>(arg->v_obj + 1);
+      *slots = tensor;
+      if (TVM_FFI_PREDICT_FALSE(!IsAccepted(check, *tensor, registers))) return false;
+    } else if ((TypeBit(arg->type_index) & check.trivial_types) == 0) {
+      return false;
+    }
+    ++arg, ++slots;
   }
+  return true;
+}
+
+// Returns true if a tensor certainly passes its direct checks.  Then the registers of the names
+// that the tensor determines have their values.
+TVM_FFI_INLINE bool CheckRun::IsAccepted(const ArgumentCheck& check, const DLTensor& tensor,
+                                         int64_t* registers) {
+  if (!check.properties.IsTrueOf(tensor)) return false;
+  const int64_t* shape = tensor.shape;
+  const int64_t* strides = check.layout == Layout::kAny ? nullptr : tensor.strides;
+  uint64_t step = 1;  // unsigned, because extents from callers may overflow
+  for (int32_t i = tensor.ndim; i-- > 0;) {
+    const AxisCheck axis = check.axes[i];
+    const int64_t extent = shape[i];
+    registers[axis.out] = extent;
+    if (TVM_FFI_PREDICT_FALSE(extent < 0 || registers[axis.value] != extent)) return false;
+    if (strides != nullptr && static_cast<uint64_t>(strides[i]) != step && extent != 1)
+      return false;
+    step *= static_cast<uint64_t>(extent);
+  }
+  return tensor.data != nullptr && (AddressOf(tensor) & check.address_mask) == 0;
+}
+
+void CheckRun::CheckArguments() {
+  const bool has_all = num_args_ == program_.num_parameters;
+  if (!has_all) CheckCount();
+  Initialise(program_, registers_);
   const ArgumentCheck* check = program_.arguments.data();
   const TVMFFIAny* arg = args_;
   const DLTensor** slot = tensors_;
@@ -85,15 +142,14 @@ TVM_FFI_INLINE void CheckRun::CheckAll() {
     if (check->kind == ArgumentKind::kTensor) {
       tensor = TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFITensor)
                    ? reinterpret_cast<const DLTensor*>(arg->v_obj + 1)
-                   : Copy().ReadTensor(*check, *arg);
+                   : ReadTensor(*check, *arg);
       if (TVM_FFI_PREDICT_TRUE(tensor != nullptr)) CheckTensor(*check, *tensor);
     } else if ((TypeBit(arg->type_index) & check->trivial_types) == 0) {
-      Copy().CheckValue(*check, *arg);
+      CheckValue(*check, *arg);
     }
     *slot = tensor;
   }
-  if (TVM_FFI_PREDICT_FALSE(!has_all || program_.has_further_tensors)) Copy().CheckMissing();
-  if (program_.has_code) Copy().Execute(0);
+  if (!has_all || program_.has_further_tensors) CheckMissing();
 }
 
 void CheckRun::CheckCount() const {
@@ -295,28 +351,43 @@ class CheckFunctionObj : public FunctionObj {
   CheckFunctionObj(CheckProgram program, ObjectPtr<FunctionObj> callee)
       : program_(std::move(program)), callee_(std::move(callee)) {
     const std::vector<ArgumentCheck>& arguments = program_.arguments;
-    bool has_only_values =
-        !program_.has_code && callee_ == nullptr &&
-        std::all_of(arguments.begin(), arguments.end(),
-                    [](const ArgumentCheck& check) { return check.trivial_types != 0; });
-    bool is_small = CheckRun::NumSlots(program_) <= kNumStackWords;
-    safe_call = has_only_values ? CheckValues : is_small ? CallWithStack : CallWithHeap;
+    const bool is_short = program_.is_direct && !program_.has_code && callee_ == nullptr;
+    const bool has_tensors =
+        std::any_of(arguments.begin(), arguments.end(),
+                    [](const ArgumentCheck& check) { return check.is_direct; });
+    safe_call = CallWithHeap;
+    if (CheckRun::NumSlots(program_) <= kNumStackWords) {
+      safe_call = is_short ? CallDirectly : CallWithStack;
+    }
+    if (is_short && !has_tensors) safe_call = CheckValues;
   }
 
  private:
   static constexpr size_t kNumStackWords = 64;
 
   // Calls of functions whose parameters are numbers and strings are short, so that even the
-  // preparation of a CheckRun is noticeable.
+  // registers are noticeable.
   static int CheckValues(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     auto* function = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<CheckFunctionObj>(
         static_cast<TVMFFIObject*>(self));
-    const std::vector<ArgumentCheck>& arguments = function->program_.arguments;
-    const size_t count = arguments.size();
-    if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == count)) {
-      size_t i = 0;
-      while (i < count && (TypeBit(args[i].type_index) & arguments[i].trivial_types) != 0) ++i;
-      if (TVM_FFI_PREDICT_TRUE(i == count)) return 0;
+    const CheckProgram& program = function->program_;
+    if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == program.num_parameters)) {
+      const TVMFFIAny *arg = args, *end = args + num_args;
+      const ArgumentCheck* check = program.arguments.data();
+      while (arg != end && (TypeBit(arg->type_index) & check->trivial_types) != 0) ++arg, ++check;
+      if (TVM_FFI_PREDICT_TRUE(arg == end)) return 0;
+    }
+    return CallWithHeap(self, args, num_args, result);
+  }
+  // Programs of direct checks need no CheckRun, whose preparation is noticeable.
+  static int CallDirectly(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    auto* function = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<CheckFunctionObj>(
+        static_cast<TVMFFIObject*>(self));
+    const CheckProgram& program = function->program_;
+    int64_t words[kNumStackWords];
+    if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == program.num_parameters)) {
+      auto** slots = reinterpret_cast<const DLTensor**>(words + program.initial.size());
+      if (TVM_FFI_PREDICT_TRUE(CheckRun::PassesDirectly(program, args, words, slots))) return 0;
     }
     return CallWithHeap(self, args, num_args, result);
   }
@@ -324,7 +395,8 @@ class CheckFunctionObj : public FunctionObj {
     int64_t words[kNumStackWords];
     return Call(self, args, num_args, result, [&](size_t) { return words; });
   }
-  static int CallWithHeap(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  TVM_FFI_NO_INLINE static int CallWithHeap(void* self, const TVMFFIAny* args, int32_t num_args,
+                                            TVMFFIAny* result) {
     std::vector<int64_t> words;
     return Call(self, args, num_args, result, [&](size_t size) {
       words.resize(size);

@@ -105,6 +105,7 @@ class CheckReader {
   static void DeriveTrivialTypes(ArgumentCheck* check);
   void DeriveProperties(ArgumentCheck* check) const;
   void DeriveAddressMask(ArgumentCheck* check) const;
+  void DeriveAxes(ArgumentCheck* check) const;
   void ReadCode();
   void ValidateCode(size_t position);
   void ValidateOperand(char kind, int64_t operand, size_t at, size_t position);
@@ -119,7 +120,8 @@ class CheckReader {
 
   ProgramReader& reader_;
   CheckProgram program_;
-  std::vector<int64_t> constants_;  // initial values of the registers after num_registers
+  // Initial values of the registers after num_registers: the unused register, then the constants.
+  std::vector<int64_t> constants_ = {0};
 };
 
 CheckProgram CheckReader::Read() {
@@ -140,6 +142,10 @@ CheckProgram CheckReader::Read() {
     ReadArgument(i, &program_.arguments[i]);
     DeriveTrivialTypes(&program_.arguments[i]);
   }
+  program_.is_direct =
+      !program_.has_further_tensors &&
+      std::all_of(program_.arguments.begin(), program_.arguments.end(),
+                  [](const ArgumentCheck& c) { return c.is_direct || c.trivial_types != 0; });
   program_.initial.insert(program_.initial.end(), constants_.begin(), constants_.end());
   constexpr size_t kBlock = CheckProgram::kBlock;
   program_.initial.resize((program_.initial.size() + kBlock - 1) / kBlock * kBlock);
@@ -283,6 +289,7 @@ void CheckReader::ReadTensor(ArgumentCheck* check) {
   }
   DeriveProperties(check);
   DeriveAddressMask(check);
+  DeriveAxes(check);
 }
 
 void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
@@ -335,6 +342,27 @@ void CheckReader::DeriveAddressMask(ArgumentCheck* check) const {
     }
   }
   check->address_mask = std::max(alignment, check->alignment) - 1;
+}
+
+void CheckReader::DeriveAxes(ArgumentCheck* check) const {
+  check->is_direct = !check->may_be_none && check->properties.has_more == 0 &&
+                     check->ndim_failure != kNone && check->least_ndim <= ArgumentCheck::kMaxAxes &&
+                     check->layout != Layout::kOther;
+  if (!check->is_direct) return;
+  const AxisCheck unused = {program_.num_registers, program_.num_registers};
+  std::fill(std::begin(check->axes), std::end(check->axes), unused);
+  for (const ExtentCheck& extent : check->extents) {
+    int32_t index = extent.axis < 0 ? extent.axis + check->least_ndim : extent.axis;
+    AxisCheck* axis = &check->axes[index];
+    bool is_first = axis->value == unused.value;
+    check->is_direct &= is_first && extent.kind != ExtentKind::kStoreOrEqual;
+    axis->value = extent.value;
+    if (extent.kind == ExtentKind::kStore) axis->out = extent.value;
+    // The last axis is checked first, so the last extent of a name becomes its value.
+    for (AxisCheck* other = check->axes; other != axis; ++other) {
+      if (other->out == axis->value) std::swap(other->out, axis->out);
+    }
+  }
 }
 
 void CheckReader::ReadExtent(ExtentCheck* check) {

@@ -152,9 +152,19 @@ struct TensorProperties {
   }
 };
 
+// The registers of one extent of a tensor.  The extent is stored in the register `out`, then it
+// must equal the register `value`: an extent that is the value of a name has one register for both,
+// and an extent that is only compared, or not checked, is stored in the unused register.
+struct AxisCheck {
+  uint32_t out, value;
+};
+
 // The checks of one argument.  Indices are kNone if the check does not exist.
 struct ArgumentCheck {
   ArgumentKind kind;
+  // Derived by the reader: true if `properties`, `layout`, `axes` and `address_mask` contain all
+  // checks of the tensor, so that a tensor that passes them needs no other check.
+  bool is_direct;
   bool may_be_missing, may_be_none;
   // Derived by the reader: the type indices of values that need no further check, see TypeBit.
   uint64_t trivial_types;
@@ -164,6 +174,8 @@ struct ArgumentCheck {
   TensorProperties properties;
   uint64_t address_mask;  // bits of the address that are 0 if it has the largest alignment
   Layout layout;
+  static constexpr int32_t kMaxAxes = 8;
+  AxisCheck axes[kMaxAxes];  // derived by the reader, if is_direct is true
   std::vector<ExtentCheck> extents;
   int32_t least_ndim, most_ndim;
   uint32_t ndim_failure;
@@ -198,9 +210,9 @@ inline uint64_t TypeBit(int32_t type_index) {
 // A check program in memory.
 struct CheckProgram {
   uint32_t num_parameters, num_tensors;
-  uint32_t num_registers;
+  uint32_t num_registers;              // the unused register and the constants follow
   static constexpr size_t kBlock = 4;  // number of registers that are initialised together
-  // Initial values of the registers and constants, padded to a multiple of kBlock.
+  // Initial values of all registers, padded to a multiple of kBlock.
   std::vector<int64_t> initial;
   std::vector<Failure> failures;
   std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
@@ -212,6 +224,7 @@ struct CheckProgram {
   std::vector<ArgumentCheck> arguments;
   std::vector<int64_t> code;             // the checks start at 0
   bool has_code;                         // the code contains checks
+  bool is_direct;                        // all arguments have only direct checks or trivial types
   bool has_further_tensors;              // there are more tensor slots than parameters
   std::vector<bool> begins_instruction;  // per word of the code
 };
