@@ -15,6 +15,8 @@ PYTHON_NOGIL_TSAN ?= python3.13t-tsan
 JOBS ?= $(shell nproc)
 STRESS_SECONDS ?= 30
 FUZZ_SECONDS ?= 60
+# Platforms of test-platforms, by default all: PLATFORMS="aarch64-linux-gnu x86_64-linux-musl".
+PLATFORMS ?=
 # Wheel of the incumbent, with which test-device compares.
 INCUMBENT ?=
 # All fuzz targets unless some are named: FUZZ_TARGETS="json json_graph".
@@ -41,7 +43,8 @@ RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
-	test-tsan test-python-asan test-nogil test-nogil-tsan test-odr test-faults test-flashinfer \
+	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
+	test-faults test-flashinfer \
 	test-clients test-systems test-frameworks test-device fuzz wheel docs bench format lint clean
 
 help:
@@ -61,6 +64,8 @@ help:
 	@echo "make test-sanitizers   test-asan, test-tsan: C and C++ tests; test-python-asan: Python tests"
 	@echo "make test-nogil   Python tests on a free-threaded Python; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
 	@echo "make test-nogil-tsan   tests with threads on a free-threaded Python under TSan; PYTHON_NOGIL_TSAN=..."
+	@echo "make test-platforms   C and C++ tests on other processors and systems, in emulators; PLATFORMS=..."
+	@echo "make test-aarch64   Python tests on Linux on AArch64, emulated; half an hour"
 	@echo "make test-faults  fail each allocation and each system call of a session once; minutes"
 	@echo "make test-odr     find names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
@@ -81,6 +86,7 @@ goals = $(filter $(1),$(MAKECMDGOALS))
 SYSTEM_PURPOSES := build \
 	$(if $(call goals,test test-c test-asan test-tsan test-sanitizers),c-tests) \
 	$(if $(call goals,test test-python),python-tests) \
+	$(if $(call goals,test-platforms test-aarch64),platforms) \
 	$(if $(call goals,test-asan test-tsan test-python-asan test-sanitizers),sanitizers)
 
 # Make's default for CXX is g++, CMake's is c++.
@@ -96,7 +102,7 @@ $(STAMPS)/created: | system
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per dependency group in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/coverage $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench \
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/platforms $(STAMPS)/coverage $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench \
 		$(STAMPS)/fuzz $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -204,6 +210,12 @@ test-nogil-tsan: | system
 
 test-python-asan: | system
 	CC="$(CC)" $(PYTHON) $(call environment,python-asan) --python $(PYTHON) -- $(PYTEST_ARGS)
+
+test-platforms: $(STAMPS)/build $(STAMPS)/platforms
+	$(BIN)/python tools/platforms.py --build $(BUILD) --jobs $(JOBS) $(PLATFORMS)
+
+test-aarch64: $(STAMPS)/build
+	$(BIN)/python $(call environment,aarch64) -- $(PYTEST_ARGS)
 
 test-flashinfer: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python $(call environment,flashinfer) -- $(PYTEST_ARGS)

@@ -2,9 +2,9 @@
 """Test environments besides .venv: free-threaded Python, sanitizers, third-party packages.
 
 The targets of the Makefile call this script: test-nogil, test-nogil-tsan, test-python-asan,
-test-flashinfer, test-clients, test-systems, test-frameworks, test-device and fuzz.  Each
-environment is a folder in the build folder and is kept.  The time of its stamp file is that of its
-creation: a step is repeated only if one of the files that it reads is newer.
+test-aarch64, test-flashinfer, test-clients, test-systems, test-frameworks, test-device and fuzz.
+Each environment is a folder in the build folder and is kept.  The time of its stamp file is that of
+its creation: a step is repeated only if one of the files that it reads is newer.
 
 The script uses only the standard library, because some environments are made before .venv exists.
 """
@@ -34,6 +34,25 @@ BUILD_PACKAGE = ("--no-build-isolation", "--no-deps")
 WHEELS_ONLY = ("--quiet", "--only-binary", ":all:")
 
 FLASHINFER = ("flashinfer-python==0.7.2", "nvidia-curand==10.4.0.35")
+
+# Linux on AArch64: packages of Debian that are unpacked, and the tools that its tests start.
+AARCH64_PACKAGES = "python3.11,libpython3.11-dev,libstdc++6,libgomp1,ca-certificates"
+AARCH64_TOOLS = ("ar", "as", "g++", "gcc", "ld", "nm", "objcopy", "objdump", "ranlib", "readelf")
+# Tests that cannot run in an emulator of processes, by reason.  qemu invents the start time of a
+# process for the process itself, so that other processes take a running one for dead.
+NOT_EMULATED = (
+    "tests/python/cpp/test_processes.py",
+    "tests/python/cpp/test_gpu.py",  # nvcc for AArch64
+    "tests/python/stub/test_rust.py",  # Rust's library for AArch64
+    "tests/python/package/test_cmake_package.py",  # CMake builds for the host
+    "tests/python/package/test_import.py",  # links programs with the Python of the host
+    "tests/python/test_cuda.py",  # the device tests compile for the host
+)
+
+AARCH64_UNREGISTERED = """\
+The system starts no programs for AArch64. As root:
+  mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+  cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register"""
 
 IS_FREE_THREADED = "import sys; sys.exit(sys._is_gil_enabled())"
 IS_FREE_THREADED_TSAN = (
@@ -148,6 +167,64 @@ def python_asan(arguments: argparse.Namespace) -> None:
     )
 
 
+def aarch64(arguments: argparse.Namespace) -> None:
+    """Run the Python tests on Linux on AArch64, emulated by qemu, with cross compilers.
+
+    Only Python and what it loads are emulated: the compilers that the tests start are the host's
+    cross compilers.  Needs qemu-user-static registered for AArch64, mmdebstrap and
+    crossbuild-essential-arm64.
+    """
+    if not Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists():
+        sys.exit(AARCH64_UNREGISTERED)
+    folder = arguments.build / "aarch64"
+    root, site, tools = folder / "root", folder / "venv", folder / "bin"
+    prefix = str(root)
+    python = site / "bin" / "python"
+
+    def unpack() -> None:
+        shutil.rmtree(root, ignore_errors=True)
+        options = ("--variant=extract", "--arch=arm64", f"--include={AARCH64_PACKAGES}")
+        _run("mmdebstrap", *options, "bookworm", root)
+        shutil.rmtree(root / "dev")  # qemu would search the host's devices there
+        _new_folder(tools)
+        for tool in AARCH64_TOOLS:
+            (tools / tool).symlink_to(f"/usr/bin/aarch64-linux-gnu-{tool}")
+        for name, tool in (("cc", "gcc"), ("c++", "g++")):
+            (tools / name).symlink_to(tool)
+        venv = ("-m", "venv", "--clear", "--without-pip", str(site))
+        _run(root / "usr/bin/python3.11", *venv, QEMU_LD_PREFIX=prefix)
+        install = ("--python", str(python), "install", *WHEELS_ONLY, "--group", "light")
+        _run(sys.executable, *PIP, *install, QEMU_LD_PREFIX=prefix)
+
+    def install_package() -> None:
+        headers = root / "usr/include"
+        options = (
+            f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/aarch64-linux-gnu.cmake",
+            f"-DPython_INCLUDE_DIR={headers}/python3.11",
+            *(f"-DCMAKE_{language}_FLAGS=-idirafter{headers}" for language in ("C", "CXX")),
+        )
+        wheels = _new_folder(folder / "wheel")
+        wheel = ("wheel", *BUILD_PACKAGE, *_build_folder(folder), "--wheel-dir", str(wheels))
+        _run(
+            sys.executable, *PIP, *wheel, ".",
+            _PYTHON_HOST_PLATFORM="linux-aarch64",
+            SETUPTOOLS_EXT_SUFFIX=".cpython-311-aarch64-linux-gnu.so",
+            CMAKE_ARGS=shlex.join(options),
+        )  # fmt: skip
+        install = ("install", "--no-deps", "--force-reinstall", *map(str, wheels.glob("*.whl")))
+        _run(sys.executable, *PIP, "--python", python, *install, QEMU_LD_PREFIX=prefix)
+
+    _make(folder / ".unpacked", [ROOT / "pyproject.toml"], unpack)
+    _make(folder / ".installed", [*_source_files(), folder / ".unpacked"], install_package)
+    path = os.pathsep.join([str(python.parent), str(tools), os.environ.get("PATH", os.defpath)])
+    ignored = (f"--ignore={test}" for test in NOT_EMULATED)
+    options = ("--numprocesses", arguments.jobs, "--dist", "loadfile")
+    _run(
+        python, "-m", "pytest", *options, *_results(arguments, "aarch64"), *ignored,
+        *(arguments.rest or arguments.tests.split()), PATH=path, QEMU_LD_PREFIX=prefix,
+    )  # fmt: skip
+
+
 def flashinfer(arguments: argparse.Namespace) -> None:
     """Compile FlashInfer's sources with the headers of this package.
 
@@ -230,6 +307,7 @@ COMMANDS = {
     "nogil": nogil,
     "nogil-tsan": nogil_tsan,
     "python-asan": python_asan,
+    "aarch64": aarch64,
     "flashinfer": flashinfer,
     "published": published,
     "device": device,

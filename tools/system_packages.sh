@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # System packages that the build and the tests need.
 #
-#   tools/system_packages.sh build|c-tests|python-tests|sanitizers ...
+#   tools/system_packages.sh build|c-tests|python-tests|sanitizers|platforms ...
 #
 # Find the packages that are missing for these purposes.  Install them if that needs no password:
 # with apt or dnf as root or by passwordless sudo, and with Homebrew.  Otherwise print one message
@@ -166,6 +166,17 @@ check_sanitizers() {
   done
 }
 
+# Cross compilers and emulators; only Debian's names of them are known.
+check_platforms() {
+  check_c_tests
+  for program in aarch64-linux-gnu-g++:crossbuild-essential-arm64 \
+    riscv64-linux-gnu-g++:g++-riscv64-linux-gnu arm-linux-gnueabihf-g++:g++-arm-linux-gnueabihf \
+    x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64 wine:wine \
+    qemu-aarch64-static:qemu-user-static mmdebstrap:mmdebstrap; do
+    has "${program%:*}" || need "${program%:*}" "${program#*:}" - -
+  done
+}
+
 check() {
   required= required_text= optional= optional_text=
   for purpose in "$@"; do
@@ -174,7 +185,8 @@ check() {
       c-tests) check_c_tests ;;
       python-tests) check_python_tests ;;
       sanitizers) check_sanitizers ;;
-      *) echo "$0: expected build, c-tests, python-tests or sanitizers, got $purpose" >&2; exit 2 ;;
+      platforms) check_platforms ;;
+      *) echo "$0: expected build, c-tests, python-tests, sanitizers or platforms, got $purpose" >&2; exit 2 ;;
     esac
   done
   [ "$*" = build ] || check_ccache

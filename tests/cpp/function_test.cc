@@ -12,7 +12,7 @@ namespace kernels {
 using namespace tvm::ffi;
 
 int64_t Add(int64_t a, const int& b, double c) { return a + b + static_cast<int64_t>(c); }
-void Nothing(TensorView, Optional<TensorView>) {}
+void Nothing(Optional<TensorView>) {}
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, kernels::Add);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "Adds.");
@@ -33,7 +33,7 @@ TEST_CASE("exports follow the C calling convention") {
            "TypeError: Mismatched type on argument #1 when calling: `add(0: int, 1: int, 2: float)"
            " -> int`. Expected `int` but got `const char*`");
   CHECK_EQ(Thrown([] {
-             Function::InvokeExternC(nullptr, kernels::__tvm_ffi_nothing, 1, 2);
+             Function::InvokeExternC(nullptr, kernels::__tvm_ffi_nothing, 1);
            }).find("Optional<DLTensor*>`") != std::string::npos,
            true);
 }

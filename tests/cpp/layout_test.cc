@@ -32,7 +32,7 @@ static_assert(sizeof(std::pair<Any, Any>) == 32);
 static_assert(sizeof(Error) == 16);
 static_assert(sizeof(ErrorObj) == 96 && sizeof(FunctionObj) == 40);
 static_assert(sizeof(detail::StringObj) == 40 && sizeof(detail::BytesObj) == 40);
-static_assert(sizeof(detail::BytesObjStdImpl<detail::StringObj>) == 72);
+static_assert(sizeof(detail::BytesObjStdImpl<detail::StringObj>) == 40 + sizeof(std::string));
 static_assert(sizeof(SeqBaseObj) == 56 && sizeof(ArrayObj) == 56 && sizeof(ListObj) == 56);
 static_assert(sizeof(ShapeObj) == 40 && sizeof(TensorObj) == 72);
 static_assert(sizeof(TensorView) == 48 && std::is_standard_layout_v<TensorView>);

@@ -38,7 +38,12 @@ TEST_CASE("a string of an impossible size is rejected") {
   }
 }
 
-#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define HAS_MALLINFO2 __GLIBC_PREREQ(2, 33)
+#else
+#define HAS_MALLINFO2 0
+#endif
+#if HAS_MALLINFO2
 
 namespace {
 

@@ -38,9 +38,14 @@
 #define TVM_FFI_COLD_CODE __attribute__((cold))
 // Attribute of functions with a printf format.  The macro arguments are the positions, counted from
 // 1, of the format parameter and of the first formatted argument.  The format has the conversions
-// of GNU, such as %zu, on all systems.
+// of GNU, such as %zu, on all systems; Clang has no other ones.
+#ifdef __clang__
+#define TVM_FFI_PRINTF_(format_at, arguments_at) \
+  __attribute__((format(printf, format_at, arguments_at)))
+#else
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(gnu_printf, format_at, arguments_at)))
+#endif
 // Compiler hints: code that is never reached, and conditions that are likely true, likely false or
 // always true.  TVM_FFI_FUNC_SIG is the name of the enclosing function with its types.
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""C and C++ tests on other platforms: cross-compile, run under an emulator, print a table.
+
+A platform is a toolchain file in cmake/toolchains.  The script uses only the standard library.
+docs/design/platforms.md lists what was seen to work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARIES = ("tvm_ffi_shared", "tvm_ffi_minimal", "tvm_ffi_testing")
+# Test programs that need nothing of the system but threads.
+PORTABLE = (
+    "layout_test_c", "layout_test_cc", "c_client_test", "cpp_values", "cpp_container",
+    "cpp_reflection", "cpp_serialization", "cpp_structural",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Platform:
+    """What is built for a platform, and which of its tests run here."""
+
+    targets: tuple[str, ...]  # build targets
+    emulator: str = ""  # program without which the tests cannot run; "" if it is the machine itself
+    runs: bool = True  # False: the targets are only compiled and linked
+    variables: tuple[tuple[str, str], ...] = ()  # for the emulator
+    # Tests that fail for a reason that docs/design/platforms.md gives.
+    failing: tuple[str, ...] = ()
+
+
+PLATFORMS = {
+    "aarch64-linux-gnu": Platform(
+        ("all",), "qemu-aarch64-static", variables=(("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu"),)
+    ),
+    "riscv64-linux-gnu": Platform(
+        PORTABLE, "qemu-riscv64-static", variables=(("QEMU_LD_PREFIX", "/usr/riscv64-linux-gnu"),)
+    ),
+    "arm-linux-gnueabihf": Platform(("tvm_ffi_minimal",), runs=False),
+    "x86_64-linux-musl": Platform(PORTABLE),
+    "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
+    "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False),
+}
+
+
+def main() -> None:
+    """Build and test the platforms that the command line names, by default all."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("platforms", nargs="*", metavar="PLATFORM", help=", ".join(PLATFORMS))
+    parser.add_argument("--build", type=Path, default=Path("build"), help="build folder")
+    parser.add_argument(
+        "--jobs", default="1", help="number of compilers and tests that run at once"
+    )
+    arguments = parser.parse_args()
+    for name in arguments.platforms:
+        if name not in PLATFORMS:
+            parser.error(f"expected one of {', '.join(PLATFORMS)}, got {name}")
+    os.chdir(ROOT)
+    build = arguments.build.resolve() / "platforms"
+    doctest = _doctest(build)
+    rows = []
+    for name in arguments.platforms or PLATFORMS:
+        rows.append((name, *_run_platform(name, build / name, doctest, arguments.jobs)))
+    print()
+    for name, built, result, _ in rows:
+        print(f"{name:22} {built:12} {result}")
+    sys.exit(any(not succeeded for *_, succeeded in rows))
+
+
+def _run_platform(name: str, folder: Path, doctest: Path, jobs: str) -> tuple[str, str, bool]:
+    """Return what was built, the result of the tests, and whether all is as expected."""
+    platform = PLATFORMS[name]
+    environment = {**os.environ, **dict(platform.variables), "ZIG": _zig(), "WINEDEBUG": "-all"}
+
+    def run(*command: str | Path) -> bool:
+        print(*command, flush=True)
+        return subprocess.run([*map(str, command)], env=environment, check=False).returncode == 0
+
+    configure: tuple[str | Path, ...] = (
+        "cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+        f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/{name}.cmake",
+        "-DTVM_FFI_BUILD_TESTS=ON", f"-Ddoctest_DIR={doctest}",
+    )  # fmt: skip
+    compile_: tuple[str | Path, ...] = (
+        "cmake",
+        "--build",
+        folder,
+        "--parallel",
+        jobs,
+        "--target",
+        *platform.targets,
+    )
+    if not run(*configure) or not run(*compile_):
+        return "no", "", False
+    if not platform.runs:
+        return "yes", "not run", True
+    if platform.emulator and shutil.which(platform.emulator) is None:
+        return "yes", f"not run: {platform.emulator} is missing", False
+    results = folder / "results.xml"
+    tests = "|".join(platform.targets)
+    selected = () if tests == "all" else ("--tests-regex", f"^({tests})(\\.|$)")
+    excluded = "|".join(map(re.escape, platform.failing)) or "none"
+    run(
+        "ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel",
+        jobs, "--output-junit", results, *selected, "--exclude-regex", f"^({excluded})$",
+    )  # fmt: skip
+    return ("yes", *_summary(results, platform.failing))
+
+
+def _summary(results: Path, failing: tuple[str, ...]) -> tuple[str, bool]:
+    cases = ElementTree.parse(results).getroot().findall("testcase")
+    failed = [case.get("name", "") for case in cases if case.get("status") != "run"]
+    text = f"{len(cases) - len(failed)} of {len(cases) + len(failing)} tests pass"
+    return text + "".join(f", {name} fails" for name in failed), not failed
+
+
+def _doctest(build: Path) -> Path:
+    """Return a CMake package of doctest that does not name the folder of the host's headers."""
+    folder = build / "doctest"
+    shutil.rmtree(folder, ignore_errors=True)
+    header = next(
+        (
+            header
+            for prefix in os.environ.get("CMAKE_PREFIX_PATH", "/usr:/usr/local").split(":")
+            if (header := Path(prefix, "include/doctest/doctest.h")).exists()
+        ),
+        None,
+    )
+    if header is None:
+        sys.exit("expected doctest/doctest.h in /usr/include; install doctest-dev")
+    (folder / "include/doctest").mkdir(parents=True)
+    shutil.copy(header, folder / "include/doctest")
+    (folder / "doctestConfig.cmake").write_text(
+        "add_library(doctest::doctest INTERFACE IMPORTED)\n"
+        "set_target_properties(doctest::doctest PROPERTIES INTERFACE_INCLUDE_DIRECTORIES\n"
+        '  "${CMAKE_CURRENT_LIST_DIR}/include")\n',
+        encoding="utf-8",
+    )
+    (folder / "doctestConfigVersion.cmake").write_text(
+        "set(PACKAGE_VERSION 2.4.9)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n", encoding="utf-8"
+    )
+    return folder
+
+
+def _zig() -> str:
+    """Return the path of the Zig compiler: of the package `ziglang`, else in PATH."""
+    package = importlib.util.find_spec("ziglang")
+    if package is not None and package.origin is not None:
+        return str(Path(package.origin).parent / "zig")
+    return shutil.which("zig") or "zig"
+
+
+if __name__ == "__main__":
+    main()
