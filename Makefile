@@ -44,8 +44,8 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
-	test-faults test-flashinfer \
-	test-clients test-systems test-frameworks test-device fuzz wheel docs bench format lint clean
+	test-faults test-flashinfer test-clients test-systems test-frameworks test-device fuzz wheel \
+	wheels docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, then run a C kernel from Python and from C"
@@ -58,6 +58,7 @@ help:
 	@echo "make venv         install the package into $(VENV), nothing else"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tested in a fresh environment"
+	@echo "make wheels       dist/: checked wheels for CPython 3.9 to 3.14, x86-64 and AArch64; WHEELS_TARGETS='cp311-x86_64 ...'"
 	@echo "make bench        compare with the incumbent and the floor; BENCH_ARGS=--quick is short"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
 	@echo "more tests:"
@@ -102,7 +103,8 @@ $(STAMPS)/created: | system
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per dependency group in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/platforms $(STAMPS)/coverage $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench \
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/platforms $(STAMPS)/coverage $(STAMPS)/wheel \
+		$(STAMPS)/wheels $(STAMPS)/docs $(STAMPS)/bench \
 		$(STAMPS)/fuzz $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -244,6 +246,13 @@ wheel: $(STAMPS)/build $(STAMPS)/wheel
 	$(PYTHON) -m venv --clear $(WHEELS)/environment
 	$(PIP) --python $(WHEELS)/environment/bin/python install --no-index --find-links dist pytvmffi
 	cd $(WHEELS) && environment/bin/python -c 'import tvm_ffi; print(tvm_ffi.__version__)'
+
+# One of them is built twice, from two folders, and must have the same bytes.
+WHEELS_TARGETS ?=
+WHEELS_TWICE ?= $(or $(firstword $(WHEELS_TARGETS)),cp311-x86_64)
+
+wheels: $(STAMPS)/build $(STAMPS)/wheels
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
 
 # ---- Documentation -------------------------------------------------------------------------------
 

@@ -3,6 +3,11 @@
 # includes the other files.  Cython writes type imports, string tables and helper code once per
 # module, so a few large modules compile faster and are smaller than many small ones.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
+# scikit-build-core's name is that of the Python for which the wheel is; CMake's is that of the
+# Python that runs, or empty where it compiles for another system.
+if(SKBUILD_SOABI)
+  set(Python_SOABI ${SKBUILD_SOABI})
+endif()
 
 set(TVM_FFI_PYTHON_ROOT ${PROJECT_SOURCE_DIR}/src)
 set(TVM_FFI_BINDING_ROOT ${TVM_FFI_PYTHON_ROOT}/tvm_ffi/_binding)

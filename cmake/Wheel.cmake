@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wheels: the same bytes from each folder, and a bill of materials (PEP 770).
+
+# Messages and backtraces contain names of source files.  CMake passes absolute names.
+add_compile_options(
+  -ffile-prefix-map=${PROJECT_BINARY_DIR}/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
+# A configured `@` is written by the variable AT.
+set(AT "@")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pytvmffi.cdx.json @ONLY CONTENT [=[
+{
+  "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+  "bomFormat": "CycloneDX",
+  "specVersion": "1.6",
+  "version": 1,
+  "metadata": {
+    "component": {
+      "type": "library",
+      "bom-ref": "pkg:pypi/pytvmffi@AT@@SKBUILD_PROJECT_VERSION_FULL@",
+      "name": "pytvmffi",
+      "version": "@SKBUILD_PROJECT_VERSION_FULL@",
+      "purl": "pkg:pypi/pytvmffi@AT@@SKBUILD_PROJECT_VERSION_FULL@",
+      "licenses": [{ "license": { "id": "Apache-2.0" } }]
+    }
+  },
+  "components": [],
+  "dependencies": [{ "ref": "pkg:pypi/pytvmffi@AT@@SKBUILD_PROJECT_VERSION_FULL@", "dependsOn": [] }],
+  "compositions": [
+    { "aggregate": "complete", "assemblies": ["pkg:pypi/pytvmffi@AT@@SKBUILD_PROJECT_VERSION_FULL@"] }
+  ]
+}
+]=])
+install(FILES ${PROJECT_BINARY_DIR}/pytvmffi.cdx.json DESTINATION ${SKBUILD_METADATA_DIR}/sboms)
