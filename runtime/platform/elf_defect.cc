@@ -20,9 +20,9 @@ std::string HeaderDefect(const ElfFile& elf) {
   if (header.e_ident[EI_DATA] != kNativeByteOrder) {
     return OtherMachine("byte order", header.e_ident[EI_DATA], kNativeByteOrder);
   }
-#ifdef __x86_64__
-  if (header.e_machine != EM_X86_64) return OtherMachine("machine", header.e_machine, EM_X86_64);
-#endif
+  if (kNativeMachine != EM_NONE && header.e_machine != kNativeMachine) {
+    return OtherMachine("machine", header.e_machine, kNativeMachine);
+  }
   if (header.e_type != ET_DYN) {
     return "the file is not a shared library: expected ELF type " + std::to_string(ET_DYN) +
            ", got " + std::to_string(header.e_type);

@@ -16,6 +16,19 @@
 namespace tvm::ffi::platform {
 
 inline constexpr int kNativeElfClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+// The processor for which this code is compiled; EM_NONE if it is not one of these.
+inline constexpr int kNativeMachine =
+#if defined(__x86_64__)
+    EM_X86_64;
+#elif defined(__aarch64__)
+    EM_AARCH64;
+#elif defined(__riscv)
+    EM_RISCV;
+#elif defined(__arm__)
+    EM_ARM;
+#else
+    EM_NONE;
+#endif
 inline constexpr int kNativeByteOrder =
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 
