@@ -198,7 +198,7 @@ TEST_CASE("a file without its last byte is incomplete") {
 
 TEST_CASE("libraries of the system and of this build are accepted") {
   int num_libraries = 0;
-  for (const std::string folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", LIBRARY_FOLDER}) {
+  for (const std::string folder : {SYSTEM_LIBRARY_FOLDER, LIBRARY_FOLDER}) {
     DIR* entries = opendir(folder.c_str());
     if (entries == nullptr) continue;
     while (dirent* entry = readdir(entries)) {
