@@ -64,7 +64,7 @@ struct Type2Str {
 
 // Replaces the borrowed form in *data (C string, byte array or rvalue reference) with an owned
 // value.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   TVMFFIAny view;
   CopyPayload(&view, *data);
   SetIntPayload(data, kTVMFFINone, 0);

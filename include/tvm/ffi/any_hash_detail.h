@@ -32,9 +32,9 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
 
 // Empty attribute column.  RememberAttrColumn caches its address if no column with the requested
 // name exists.
-TVM_FFI_HIDDEN inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
+TVM_FFI_HIDDEN_ inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
     const TVMFFITypeAttrColumn** cell, std::string_view name) {
   const TVMFFITypeAttrColumn* column = FindAttrColumn(name);
   if (column == nullptr) column = &kNoAttrColumn;
@@ -61,8 +61,8 @@ inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::strin
 
 // Calls a type hook (a type attribute with a function, such as `__any_hash__`) that is stored as a
 // Function object.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
-                                                             const AnyView* args, int32_t count) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
+                                                              const AnyView* args, int32_t count) {
   using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
   const TVMFFIFunctionCell* cell = TVMFFIFunctionGetCellPtr(function);
   Any result;
@@ -128,7 +128,8 @@ struct AnyHash {
     }
     return detail::StableHashCombine(Key(index), value->v_uint64);
   }
-  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static uint64_t CallHook(const TVMFFIAny* hook, const Any& src) {
+  TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE static uint64_t CallHook(const TVMFFIAny* hook,
+                                                             const Any& src) {
     if (hook->type_index == kTVMFFIOpaquePtr) {
       using FHash = TVMFFIAny (*)(const Any&);
       return static_cast<uint64_t>(detail::TakeHookResult(
@@ -168,8 +169,8 @@ struct AnyEqual {
     const TVMFFIAny* hook = FindHook(l->type_index);
     return hook != nullptr && call_hook(hook);
   }
-  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static bool CallHook(const TVMFFIAny* hook, const Any& lhs,
-                                                        const Any& rhs) {
+  TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE static bool CallHook(const TVMFFIAny* hook, const Any& lhs,
+                                                         const Any& rhs) {
     if (hook->type_index == kTVMFFIOpaquePtr) {
       using FEqual = TVMFFIAny (*)(const Any&, const Any&);
       return detail::TakeHookResult(detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(

@@ -38,13 +38,13 @@
 #define TVM_FFI_COLD_CODE __attribute__((cold))
 // Attribute of functions with a printf format.  The macro arguments are the positions, counted from
 // 1, of the format parameter and of the first formatted argument.  The format has the conversions
-// of GNU, such as %zu, on all systems; Clang has no other ones.
-#ifdef __clang__
-#define TVM_FFI_PRINTF_(format_at, arguments_at) \
-  __attribute__((format(printf, format_at, arguments_at)))
-#else
+// of GNU, such as %zu, on all systems; only GCC for Windows calls them by another name.
+#if defined(__MINGW32__) && !defined(__clang__)
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(gnu_printf, format_at, arguments_at)))
+#else
+#define TVM_FFI_PRINTF_(format_at, arguments_at) \
+  __attribute__((format(printf, format_at, arguments_at)))
 #endif
 // Compiler hints: code that is never reached, and conditions that are likely true, likely false or
 // always true.  TVM_FFI_FUNC_SIG is the name of the enclosing function with its types.
@@ -81,7 +81,7 @@
 
 // Attributes of a function on a failure path: never inlined, placed away from hot code, private to
 // the library.
-#define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
+#define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN_ TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 
 #define TVM_FFI_STR_CONCAT_(a, b) a##b
 // Joins two identifiers, each of which may be a macro.

@@ -258,7 +258,7 @@ class BigInt {
   }
   // Sets the value to `low`, read as an unsigned integer.  `low` must be negative: the unsigned
   // value then needs a second word, which is 0.
-  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void SetWide(int64_t low) {
+  TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE void SetWide(int64_t low) {
     int64_t* words = AllocateWords(2);
     words[0] = low;
     words[1] = 0;
@@ -418,9 +418,9 @@ inline BigInt::operator double() const {
   return value;
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::AddOrSubtract(const BigInt& a,
-                                                                     const BigInt& b,
-                                                                     bool subtract) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline BigInt BigInt::AddOrSubtract(const BigInt& a,
+                                                                      const BigInt& b,
+                                                                      bool subtract) {
   ArrayView x = a.Words();
   ArrayView y = b.Words();
   size_t size = (x.size() > y.size() ? x.size() : y.size()) + 1;
@@ -428,14 +428,14 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::AddOrSubtract(const BigIn
                [&](int64_t* out) { detail::int_ops::AddOrSubtract(x, y, subtract, out, size); });
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Multiply(const BigInt& a, const BigInt& b) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline BigInt BigInt::Multiply(const BigInt& a, const BigInt& b) {
   ArrayView x = a.Words();
   ArrayView y = b.Words();
   return Build(x.size() + y.size(), [&](int64_t* out) { detail::int_ops::Multiply(x, y, out); });
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, const BigInt& b,
-                                                              BigInt* remainder) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, const BigInt& b,
+                                                               BigInt* remainder) {
   using detail::BigIntUnsafe;
   if (!b) detail::int_ops::ThrowDivisionByZero();
   // Division by -1 takes the general path, because the quotient of INT64_MIN and -1 does not fit
@@ -447,8 +447,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, c
   return BigIntUnsafe::Divide(a.Words(), b.Words(), remainder);
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftLeft(const BigInt& a,
-                                                                 const BigInt& count) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftLeft(const BigInt& a,
+                                                                  const BigInt& count) {
   if (count < 0) detail::ThrowBigIntValue("Negative BigInt shift count");
   if (!a) return 0;
   if (!count.IsSmall()) detail::ThrowBigIntOverflow("BigInt shift count is too large");
@@ -459,8 +459,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftLeft(const BigInt& a
                [&](int64_t* out) { detail::int_ops::ShiftLeft(words, bits, out); });
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& a,
-                                                                  const BigInt& count) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& a,
+                                                                   const BigInt& count) {
   if (count < 0) detail::ThrowBigIntValue("Negative BigInt shift count");
   ArrayView words = a.Words();
   uint64_t bits = static_cast<uint64_t>(count.data_.v_int64);

@@ -288,7 +288,7 @@ inline Digits DivRemFallback(Digits* u, Digits v) {
   return quotient;
 }
 
-TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
+TVM_FFI_HIDDEN_ inline std::string ToDecimal(BigIntWords a) {
   constexpr uint32_t kGroup = 1000000000;
   bool negative = IsNegative(a);
   Digits digits = MagnitudeOf(a);
@@ -307,7 +307,7 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
 
 // Parses decimal digits in groups of nine, because nine decimal digits fit into a 32-bit digit.
 // The time is quadratic in the number of digits.
-TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
+TVM_FFI_HIDDEN_ inline Digits MagnitudeFromDecimal(std::string_view text) {
   Digits digits;
   while (!text.empty()) {
     uint64_t carry = 0, factor = 1;
@@ -328,7 +328,7 @@ TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
 }
 
 // Returns the nearest double, ties to even; infinity if the value is too large.
-TVM_FFI_HIDDEN inline double ToDouble(BigIntWords a) {
+TVM_FFI_HIDDEN_ inline double ToDouble(BigIntWords a) {
   Digits digits = MagnitudeOf(a);
   if (digits.empty()) return 0.0;
   if (digits.size() > 32) return HUGE_VAL;

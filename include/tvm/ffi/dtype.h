@@ -27,7 +27,7 @@ inline DLDataType StringToDLDataType(const String& str) {
 }
 
 // Returns the name of a dtype.  Throws ValueError for a code without a name.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dtype) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dtype) {
   TVMFFIAny text;
   detail::CheckSafeCall(TVMFFIDataTypeToString(&dtype, &text));
   return TypeTraits<String>::MoveFromAnyAfterCheck(&text);

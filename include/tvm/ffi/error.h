@@ -225,7 +225,7 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
 // operand of <<= first, so the code that computes the message cannot overwrite the backtrace, which
 // is in a buffer of the thread.
 template <bool log>
-class TVM_FFI_HIDDEN ErrorThrower {
+class TVM_FFI_HIDDEN_ ErrorThrower {
  public:
   // A constructor lets the macro use parentheses instead of braces, because a comma between braces
   // would separate macro arguments if TVM_FFI_THROW is itself an argument of a macro.
@@ -254,7 +254,7 @@ class TVM_FFI_HIDDEN ErrorThrower {
 // Collects a message in stream() and throws the error in the destructor.  This class exists for
 // source code outside these headers; the macros below do not use it.
 template <typename Text>
-class TVM_FFI_HIDDEN ErrorBuilderWith {
+class TVM_FFI_HIDDEN_ ErrorBuilderWith {
   // The types depend on Text, so that only files that use this class instantiate them.
   using Cause = std::conditional_t<(sizeof(Text) > 0), Error, Text>;
   using Context = std::conditional_t<(sizeof(Text) > 0), ObjectRef, Text>;
@@ -331,7 +331,7 @@ T Checked(T&& value) {
 
 // Result of a comparison by a check macro: the operands as text, or nullptr if the comparison
 // succeeded.
-struct TVM_FFI_HIDDEN CheckFailure {
+struct TVM_FFI_HIDDEN_ CheckFailure {
   MessageStream* operands;  // text such as "(1 vs. 2) "; owned, freed by operator<<
   explicit operator bool() const { return TVM_FFI_PREDICT_FALSE(operands != nullptr); }
 };

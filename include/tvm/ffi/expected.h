@@ -251,7 +251,7 @@ struct TypeTraits<Expected<T>> : TypeTraitsBase {
 namespace detail {
 
 // Class of the left operand of `maker <<= message` in TVM_FFI_UNEXPECTED.
-class TVM_FFI_HIDDEN UnexpectedMaker {
+class TVM_FFI_HIDDEN_ UnexpectedMaker {
  public:
   UnexpectedMaker(const char* kind, const char* file, int line, const char* function)
       : kind_(kind), file_(file), line_(line), function_(function) {}
@@ -279,7 +279,7 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
 
 // Collects a message with << and converts to Unexpected or Expected.  This class exists for source
 // code outside these headers; the macros below do not use it.
-class TVM_FFI_HIDDEN UnexpectedBuilder {
+class TVM_FFI_HIDDEN_ UnexpectedBuilder {
  public:
   UnexpectedBuilder(const char* kind, const char* file, int line, const char* function)
       : maker_(kind, file, line, function) {}

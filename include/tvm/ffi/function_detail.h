@@ -71,15 +71,15 @@ constexpr TypeName NameOf() {
 // Names of the parameter types, then of the result type.  The table has hidden visibility, because
 // otherwise all libraries in a process would use the table of the library that was loaded first.
 template <typename R, typename... Args>
-TVM_FFI_HIDDEN inline constexpr TypeName kSignatureNames[] = {NameOf<Args>()..., NameOf<R>()};
+TVM_FFI_HIDDEN_ inline constexpr TypeName kSignatureNames[] = {NameOf<Args>()..., NameOf<R>()};
 
 struct Signature {
   const TypeName* names;
   int32_t num_parameters;
 };
 template <typename R, typename... Args>
-TVM_FFI_HIDDEN inline constexpr Signature kSignature = {kSignatureNames<R, Args...>,
-                                                        static_cast<int32_t>(sizeof...(Args))};
+TVM_FFI_HIDDEN_ inline constexpr Signature kSignature = {kSignatureNames<R, Args...>,
+                                                         static_cast<int32_t>(sizeof...(Args))};
 
 TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
   if (name.text != nullptr) {
@@ -141,11 +141,11 @@ constexpr TypeName SchemaOf() {
 }
 
 template <typename R, typename... Args>
-TVM_FFI_HIDDEN inline constexpr TypeName kSchemas[] = {
+TVM_FFI_HIDDEN_ inline constexpr TypeName kSchemas[] = {
     SchemaOf<std::remove_const_t<std::remove_reference_t<Args>>>()...,
     SchemaOf<std::remove_const_t<std::remove_reference_t<R>>>()};
 template <typename R, typename... Args>
-TVM_FFI_HIDDEN inline constexpr Signature kSignatureSchema = {
+TVM_FFI_HIDDEN_ inline constexpr Signature kSignatureSchema = {
     kSchemas<R, Args...>, static_cast<int32_t>(sizeof...(Args))};
 
 TVM_FFI_FAILURE_ inline void PutSchema(MessageStream* out, const TypeName& schema,
@@ -314,7 +314,7 @@ struct CallSite {
 // Converts one argument to T; throws TypeError or OverflowError if the conversion fails.  A library
 // has one instantiation of this function per type T.
 template <typename T>
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if constexpr (std::is_arithmetic_v<T>) {
     T value{};
     if (TVM_FFI_PREDICT_FALSE(!TypeTraits<T>::TryRead(arg, &value))) {
@@ -341,7 +341,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index,
 // Same as CastArgument, but first tests the common case that the argument is a T already, which
 // needs no cast and constructs the value in place.
 template <typename T>
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index, CallSite site) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if (TVM_FFI_PREDICT_TRUE(TypeTraits<T>::CheckAnyStrict(arg))) {
     return TypeTraits<T>::CopyFromAnyViewAfterCheck(arg);
   }

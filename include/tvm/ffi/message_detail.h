@@ -35,7 +35,7 @@ struct MessageOstream {
   void (*put_text)(MessageOstream* self, const char* data, size_t size);
 };
 
-class TVM_FFI_HIDDEN MessageStream {
+class TVM_FFI_HIDDEN_ MessageStream {
  private:
   // True if argument-dependent lookup finds an operator<< for T.  Members of std::ostream do not
   // count, because they accept every enum with implicit conversion to int.

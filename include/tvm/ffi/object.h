@@ -53,7 +53,8 @@ inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 
 // Runs the deleter after the last strong reference was released; `before` is the value of the
 // reference counter before that release.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object, uint64_t before) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object,
+                                                             uint64_t before) {
   AcquireReleasedWrites(object);
   if (object->deleter == nullptr) return;
   if (before == kCombinedRefCountBothOne) {
@@ -102,8 +103,8 @@ inline bool TryPromoteWeak(TVMFFIObject* object) {
 }
 
 // Returns true if the ancestor of `type_index` at `depth` is `target`.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool HasAncestor(int32_t type_index, int32_t target,
-                                                         int32_t depth) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline bool HasAncestor(int32_t type_index, int32_t target,
+                                                          int32_t depth) {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(type_index);
   return info->type_depth > depth && info->type_ancestors[depth]->type_index == target;
 }
@@ -138,10 +139,10 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
 
 // Throws TypeError "Cannot treat type `from` as type `to`", or OverflowError if `from` describes a
 // number out of range.  Defined in error.h.
-[[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
-                                                         const std::string& to);
+[[noreturn]] TVM_FFI_HIDDEN_ inline void ThrowCannotTreat(const std::string& from,
+                                                          const std::string& to);
 // Throws InternalError for a null reference to the type with this key.  Defined in error.h.
-[[noreturn]] TVM_FFI_HIDDEN inline void ThrowNullReference(const char* type_key);
+[[noreturn]] TVM_FFI_HIDDEN_ inline void ThrowNullReference(const char* type_key);
 
 struct ObjectUnsafe;
 

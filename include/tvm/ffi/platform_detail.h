@@ -19,9 +19,9 @@
 // visibility, the loader does not share one copy of such a function between libraries that were
 // built with different versions.  Windows never shares such copies.
 #ifdef _WIN32
-#define TVM_FFI_HIDDEN
+#define TVM_FFI_HIDDEN_
 #else
-#define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
+#define TVM_FFI_HIDDEN_ __attribute__((visibility("hidden")))
 #endif
 
 namespace tvm {

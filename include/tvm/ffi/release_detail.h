@@ -16,9 +16,9 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-TVM_FFI_HIDDEN inline constexpr char kReleaseInTurnAttr[] = "__release_in_turn__";
+TVM_FFI_HIDDEN_ inline constexpr char kReleaseInTurnAttr[] = "__release_in_turn__";
 
-class TVM_FFI_HIDDEN NestedRelease {
+class TVM_FFI_HIDDEN_ NestedRelease {
  public:
   using Deleter = void (*)(void* object, int flags);
 

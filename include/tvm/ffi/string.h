@@ -58,7 +58,7 @@ class BytesObjStdImpl : public Base {
   std::string text_;
 };
 
-TVM_FFI_HIDDEN inline void FreeText(void* object, int flags) {
+TVM_FFI_HIDDEN_ inline void FreeText(void* object, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(object);
 }
 
@@ -105,8 +105,8 @@ inline void AddDifference(Block16* difference, const char* lhs, const char* rhs)
 
 // Returns true if two memory blocks of `size` bytes are equal.  Most strings are short; for them,
 // comparing overlapping 16-byte blocks is faster than a call of memcmp in the C library.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
-                                                       size_t size) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
+                                                        size_t size) {
   if (size < 16 || size > 64) return size == 0 || std::memcmp(lhs, rhs, size) == 0;
   const char* l = static_cast<const char*>(lhs);
   const char* r = static_cast<const char*>(rhs);
@@ -193,7 +193,7 @@ class BytesBaseCell {
 
  private:
   // Compares a short text with a heap object, which may also hold a short text.
-  TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE bool EqualsAdopted(
+  TVM_FFI_HIDDEN_ TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE bool EqualsAdopted(
       const BytesBaseCell& other) const {
     TVMFFIByteArray lhs = Content();
     TVMFFIByteArray rhs = other.Content();
@@ -366,8 +366,8 @@ inline MessageStream& operator<<(MessageStream& out, const String& text) {
   return out << ViewOf(text);
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String Concatenate(std::string_view lhs,
-                                                           std::string_view rhs) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline String Concatenate(std::string_view lhs,
+                                                            std::string_view rhs) {
   std::string text;
   text.reserve(lhs.size() + rhs.size());
   text.append(lhs.data(), lhs.size());

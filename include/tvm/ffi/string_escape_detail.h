@@ -46,7 +46,7 @@ inline size_t AnsiSequenceLength(std::string_view text) {
 
 // Appends `text` as a JSON string literal.
 template <typename Text>
-TVM_FFI_HIDDEN void AppendEscapedJSON(std::string_view text, Text* out) {
+TVM_FFI_HIDDEN_ void AppendEscapedJSON(std::string_view text, Text* out) {
   *out += '"';
   size_t written = 0;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -181,7 +181,7 @@ constexpr bool FitsFloat([[maybe_unused]] uint64_t bits) {
 // Part of the description of a number that its C++ type cannot represent, such as
 // "300 does not fit uint8_t".  GetMismatchTypeInfo returns such a description instead of a type
 // name.  An error whose message contains it is an OverflowError.
-TVM_FFI_HIDDEN inline constexpr char kDoesNotFit[] = " does not fit ";
+TVM_FFI_HIDDEN_ inline constexpr char kDoesNotFit[] = " does not fit ";
 
 inline bool IsOutOfRange(std::string_view mismatch) {
   return mismatch.find(kDoesNotFit) != std::string_view::npos;
@@ -203,7 +203,7 @@ TVM_FFI_FAILURE_ inline std::string DescribeOutOfRange(double value) {
 // Throws OverflowError: `value` is larger than every 64-bit Int.  Defined in any.h; a template,
 // because nvcc warns about declared inline functions without a definition.
 template <typename = void>
-[[noreturn]] TVM_FFI_HIDDEN void ThrowIntTooLarge(uint64_t value);
+[[noreturn]] TVM_FFI_HIDDEN_ void ThrowIntTooLarge(uint64_t value);
 
 // Stores a type index and an integer payload; writes all 16 bytes of *out.
 inline void SetIntPayload(TVMFFIAny* out, int32_t type_index, int64_t value) {

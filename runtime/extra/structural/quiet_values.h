@@ -68,7 +68,7 @@ class QuietValues {
 
 // A visitor engine that omits quiet values.
 template <typename Engine>
-class TVM_FFI_HIDDEN QuietVisitor : public Engine {
+class TVM_FFI_HIDDEN_ QuietVisitor : public Engine {
  public:
   template <typename Callback>
   QuietVisitor(std::shared_ptr<QuietValues> quiet, Callback callback)
@@ -91,7 +91,7 @@ class TVM_FFI_HIDDEN QuietVisitor : public Engine {
 
 // A mutator engine that omits quiet values.
 template <typename Engine>
-class TVM_FFI_HIDDEN QuietMutator : public Engine {
+class TVM_FFI_HIDDEN_ QuietMutator : public Engine {
  public:
   template <typename Callback>
   QuietMutator(std::shared_ptr<QuietValues> quiet, Callback callback)

@@ -62,8 +62,8 @@ class ArrayObj : public SeqBaseObj {
     return TVMFFISeqCell::capacity - TVMFFISeqCell::size >= extra && unique();
   }
   // Replaces *array by a copy for which IsWritable(extra) is true.
-  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static void MakeWritable(ObjectPtr<Object>* array,
-                                                            int64_t extra) {
+  TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE static void MakeWritable(ObjectPtr<Object>* array,
+                                                             int64_t extra) {
     ArrayObj* old = static_cast<ArrayObj*>(array->get());
     int64_t need = old->TVMFFISeqCell::size + extra;
     int64_t capacity = old->TVMFFISeqCell::capacity;

@@ -23,7 +23,7 @@ class ListObj : public SeqBaseObj {
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIList, ListObj, Object)
 
   // Grows the capacity to at least n elements.
-  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void Reserve(int64_t n) {
+  TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE void Reserve(int64_t n) {
     if (n <= TVMFFISeqCell::capacity) return;
     if (n > INT64_MAX / static_cast<int64_t>(sizeof(Any))) throw std::bad_alloc();
     Any* target = static_cast<Any*>(::operator new(static_cast<size_t>(n) * sizeof(Any)));

@@ -15,7 +15,7 @@ namespace tvm {
 namespace ffi {
 
 namespace detail {
-struct TVM_FFI_HIDDEN MapUnsafe;
+struct TVM_FFI_HIDDEN_ MapUnsafe;
 }
 
 // Common base of MapObj and DictObj: a hash table of (Any, Any) pairs in order of insertion.
@@ -150,7 +150,7 @@ class MapBaseObj : public Object {
 // grows keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small
 // table has room for a DenseMapBaseObj, and the destructor of a small table checks the current
 // layout.
-class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
+class TVM_FFI_HIDDEN_ SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;
   ~SmallMapBaseObj() { Release(); }
@@ -171,7 +171,7 @@ class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
 // slot.  The home slot is the head of the chain of all keys with this home.  If an entry of another
 // chain occupies the home slot when a key is inserted, that entry and its successors in the chain
 // move to other slots.  A doubly linked list of slots keeps the order of insertion.
-class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
+class TVM_FFI_HIDDEN_ DenseMapBaseObj : public MapBaseObj {
  public:
   DenseMapBaseObj() = default;
   ~DenseMapBaseObj() { Release(); }
@@ -275,7 +275,7 @@ namespace detail {
 }
 
 // Creates, copies and grows tables for Map and Dict.
-struct TVM_FFI_HIDDEN MapUnsafe {
+struct TVM_FFI_HIDDEN_ MapUnsafe {
   using KVType = MapBaseObj::KVType;
 
   static ObjectPtr<MapBaseObj> MakeSmall(int32_t type_index, uint64_t capacity);

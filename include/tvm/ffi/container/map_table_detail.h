@@ -15,7 +15,7 @@
 #include <tvm/ffi/container/map_base.h>
 
 // Function specifiers: the compiler must not inline the function and must not export its symbol.
-#define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline
+#define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline
 
 namespace tvm {
 namespace ffi {
@@ -23,7 +23,7 @@ namespace detail {
 
 // Distances between consecutive slots of a chain, indexed by bits 0-6 of the slot's metadata.
 // clang-format off
-TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
+TVM_FFI_HIDDEN_ inline constexpr uint64_t kMapJumps[126] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 21, 28, 36, 45, 55, 66, 78, 91, 105, 120,
     136, 153, 171, 190, 210, 231, 253, 276, 300, 325, 351, 378, 406, 435, 465, 496, 528, 561, 595,
     630, 666, 703, 741, 780, 820, 861, 903, 946, 990, 1035, 1081, 1128, 1176, 1225, 1275, 1326,
@@ -45,7 +45,7 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 // Detects changes of a table during a call of the hash or equality hook of a key's type.  Owns
 // references to both keys, so that no other object is allocated at their addresses, and to the
 // table, so that a Map is copied instead of changed.
-class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
+class TVM_FFI_HIDDEN_ MapBaseObj::HookWatch {
  public:
   // `index` is the index of the stored key, or kNoIndex if only the lookup key is passed to the
   // hook.  `lookup_key` is the key searched for.

@@ -97,7 +97,7 @@ inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
 // Returns a new Shape object with a copy of the extents.  `volatile` forces the compiler to load
 // the extents one by one.  The caller has often just written them, and a wider load would stall
 // until these narrower stores have completed.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
   int64_t* extents;
   ObjectPtr<ShapeObj> shape = MakeEmptyShape(from.size(), &extents);
   const volatile int64_t* source = from.data();

@@ -66,7 +66,7 @@ namespace detail {
 
 // Returns the size in bytes of a tensor's elements.  Fails: ValueError if an extent is negative or
 // the size overflows.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
   uint64_t bits = uint64_t{dtype.bits} * dtype.lanes;
   bool is_empty = false;
   bool overflows = false;
@@ -492,8 +492,8 @@ namespace detail {
   ThrowTypeMismatch(arg, index, site);
 }
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIAny* arg, int index,
-                                                                   CallSite site) {
+TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIAny* arg, int index,
+                                                                    CallSite site) {
   const DLTensor* tensor = FindDLTensor(arg);
   if (TVM_FFI_PREDICT_FALSE(tensor == nullptr)) ThrowNoTensor(arg, index, site);
   return tensor;

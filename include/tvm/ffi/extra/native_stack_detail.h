@@ -30,7 +30,7 @@ TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
 
 // Returns true if the unused part of the calling thread's stack is too small for another level of
 // recursion and an error message.
-TVM_FFI_HIDDEN inline bool NativeStackIsLow() {
+TVM_FFI_HIDDEN_ inline bool NativeStackIsLow() {
   static FNativeStackIsLow cell;
   FNativeStackIsLow is_low = __atomic_load_n(&cell, __ATOMIC_RELAXED);
   if (TVM_FFI_PREDICT_FALSE(is_low == nullptr)) {

@@ -118,7 +118,7 @@ struct WalkCallback : StructuralCallback<Callback> {
 
 // A list of (type index, function) pairs.  The first pair whose type is the value's type or one of
 // its ancestors is used.
-class TVM_FFI_HIDDEN StructuralCallbackTable {
+class TVM_FFI_HIDDEN_ StructuralCallbackTable {
  public:
   struct Entry {
     int32_t type_index;

@@ -23,7 +23,7 @@ namespace ffi {
 
 // Base class of engines (mutators that call callbacks), with a table of variable replacements.  The
 // table owns its keys, the variables, so that no other object is allocated at the address of a key.
-class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
+class TVM_FFI_HIDDEN_ StructuralMapEngineBase : public StructuralMutatorObj {
  public:
   // Types of the states, which are additional arguments that an engine passes to its callbacks
   // after the value.  This class has no states.  A derived class with states defines StateTupleType
@@ -68,7 +68,7 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
 // Parent::StateTuple.  A callback returns a value that Any can store, Unchanged, an Expected of one
 // of these, or an Unexpected.
 template <typename Parent, WalkOrder order, typename... Callbacks>
-class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
+class TVM_FFI_HIDDEN_ StructuralMapEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
                 "Parent must derive from StructuralMapEngineBase");
   static_assert(sizeof...(Callbacks) > 0, "StructuralMap requires at least one callback");
@@ -130,7 +130,7 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
 // `callbacks` take (value), the Functions in `callbacks_with_region` take (value,
 // TVMFFIDefRegionKind).
 template <typename Parent, WalkOrder order>
-class TVM_FFI_HIDDEN StructuralMapDynEngine
+class TVM_FFI_HIDDEN_ StructuralMapDynEngine
     : public StructuralMapEngine<Parent, order, detail::MapTableCallback> {
  public:
   StructuralMapDynEngine(const Array<Tuple<int, Function>>& callbacks,
@@ -143,7 +143,7 @@ class TVM_FFI_HIDDEN StructuralMapDynEngine
 // callback does the recursion.  A callback takes (value, StructuralMutatorObj*[, InplaceMode]), or
 // a Parent* as second parameter, and returns a result as for StructuralMapEngine.
 template <typename Parent, typename... Callbacks>
-class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
+class TVM_FFI_HIDDEN_ StructuralMutateEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
                 "Parent must derive from StructuralMapEngineBase");
   static_assert(sizeof...(Callbacks) > 0, "StructuralMutate requires at least one callback");

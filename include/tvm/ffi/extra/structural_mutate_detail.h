@@ -135,11 +135,11 @@ MutateOutcome ToMutateOutcome(R result) {
 // ---- Mutation hooks of types ------------------------------------------------------------------
 
 // Returns the "__s_mutate__" hook of a type; nullptr if the type has none.
-TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
+TVM_FFI_HIDDEN_ inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralMutate.name, type_index);
 }
-TVM_FFI_HIDDEN inline const TVMFFIAny* FindInplaceHook(int32_t type_index) {
+TVM_FFI_HIDDEN_ inline const TVMFFIAny* FindInplaceHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralMaybeInplaceMutate.name, type_index);
 }
@@ -309,7 +309,7 @@ inline Expected<Any> MutateRoot(StructuralMutatorObj* mutator, Any root) {
 }
 
 // Callback of StructuralMapDynEngine: calls the Function for the value's type.
-class TVM_FFI_HIDDEN MapTableCallback {
+class TVM_FFI_HIDDEN_ MapTableCallback {
  public:
   MapTableCallback(const Array<Tuple<int, Function>>& callbacks,
                    const Array<Tuple<int, Function>>& callbacks_with_region) {

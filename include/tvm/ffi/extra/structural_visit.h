@@ -143,7 +143,7 @@ inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
 }
 
 // Returns the "__s_visit__" hook of a type; nullptr if the type has none.
-TVM_FFI_HIDDEN inline const TVMFFIAny* FindVisitHook(int32_t type_index) {
+TVM_FFI_HIDDEN_ inline const TVMFFIAny* FindVisitHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralVisit.name, type_index);
 }
@@ -282,7 +282,7 @@ inline VisitOutcome AsVisitOutcome(Expected<WalkResult>&& result) {
 // the recursion.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are
 // the elements of Parent::StateTuple, and returns WalkResult or Expected<WalkResult>.
 template <typename Parent, WalkOrder order, typename... Callbacks>
-class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
+class TVM_FFI_HIDDEN_ StructuralWalkEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
                 "Parent must derive from StructuralVisitorObj");
   static_assert(sizeof...(Callbacks) > 0, "StructuralWalk requires at least one callback");
@@ -342,7 +342,7 @@ class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
 // callback takes (value, StructuralVisitorObj*), or a Parent* as second parameter, and returns
 // Optional<VisitInterrupt> or an Expected of it.
 template <typename Parent, typename... Callbacks>
-class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
+class TVM_FFI_HIDDEN_ StructuralVisitEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
                 "Parent must derive from StructuralVisitorObj");
   static_assert(sizeof...(Callbacks) > 0, "StructuralVisit requires at least one callback");

@@ -101,7 +101,7 @@ TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcep
 }
 
 // Class of the left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
-struct TVM_FFI_HIDDEN VisitErrorThrower {
+struct TVM_FFI_HIDDEN_ VisitErrorThrower {
   const char* kind;
   const TVMFFIByteArray* backtrace;
   ObjectRef node;

@@ -161,9 +161,9 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
 // Declares a device image that is linked into the library between the symbols
 // __tvm_ffi__cubin_<name> and __tvm_ffi__cubin_<name>_end.  The symbols are hidden, because another
 // library may have a cubin of the same name.
-#define TVM_FFI_EMBED_CUBIN(name)                                       \
-  extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name[];       \
-  extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name##_end[]; \
+#define TVM_FFI_EMBED_CUBIN(name)                                        \
+  extern "C" TVM_FFI_HIDDEN_ const char __tvm_ffi__cubin_##name[];       \
+  extern "C" TVM_FFI_HIDDEN_ const char __tvm_ffi__cubin_##name##_end[]; \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, __tvm_ffi__cubin_##name)
 
 // Declares a device image from an array, or from another constructor argument of CubinModule.

@@ -12,7 +12,7 @@ namespace ffi {
 // guard only queries the current device.
 class CUDADeviceGuard {
  public:
-  TVM_FFI_HIDDEN explicit CUDADeviceGuard(int device_index) : device_index_(device_index) {
+  TVM_FFI_HIDDEN_ explicit CUDADeviceGuard(int device_index) : device_index_(device_index) {
     TVM_FFI_CHECK_CUDA_ERROR(::cudaGetDevice(&previous_index_));
     if (previous_index_ != device_index_) {
       TVM_FFI_CHECK_CUDA_ERROR(::cudaSetDevice(device_index_));
@@ -24,7 +24,7 @@ class CUDADeviceGuard {
   // Restores the previous device.  Throws if the previous device cannot be restored.  Does not
   // throw while another exception propagates, because a second exception would terminate the
   // process.
-  TVM_FFI_HIDDEN ~CUDADeviceGuard() noexcept(false) {
+  TVM_FFI_HIDDEN_ ~CUDADeviceGuard() noexcept(false) {
     if (previous_index_ == device_index_) return;
     ::cudaError_t status = ::cudaSetDevice(previous_index_);
     if (std::uncaught_exceptions() == 0) TVM_FFI_CHECK_CUDA_ERROR(status);
