@@ -305,7 +305,8 @@ cdef int enter_callback(
     return code
 
 
-# `_run_callback` and `_run_callback_with_many_args` as C functions that return -1 with an exception set.
+# `_run_callback` and `_run_callback_with_many_args` as C functions, which return -1 with an
+# exception set.
 # The caller tests the result instead of using `try`, because a `try` statement allocates memory and
 # may fail itself when the exception is a MemoryError.
 ctypedef int (*_Run)(

@@ -24,7 +24,8 @@ cdef extern from *:
 cdef enum:
     MAX_ENTRIES = 0x40000000
 
-# See identity.pxd.  The memory is never freed, because wrappers may be destroyed until the process ends.
+# See identity.pxd.  The memory is never freed, because wrappers may be destroyed until the process
+# ends.
 cdef WrapperTable _wrappers
 
 

@@ -16,7 +16,8 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.values cimport DataType, data_type_of, device_of, dtype_of
 from tvm_ffi._binding.object cimport (
     CObject, Guard, HandleOwner, begin_guard, declare_readable_types, end_guard, has_one_owner,
-    WrapperTable, is_wrapper_of, live_wrapper, object_locks, replace_handle, represent_object, reuse_wrapper,
+    WrapperTable, is_wrapper_of, live_wrapper, object_locks, replace_handle, represent_object,
+    reuse_wrapper,
     share_handle, type_key_of, wrapper_table,
 )
 from tvm_ffi._binding.vectorcall cimport (
