@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load-time check of an ELF file: damage and undefined symbols.
-#include <system_error>
-
 #include "elf_defect.h"
 #include "elf_file.h"
 #include "platform.h"
@@ -54,9 +52,7 @@ LibraryCheck CheckLibraryFile(const std::string& path) {
   FileReader file(path);
   ElfFile elf(file);
   if (elf.is_elf()) CheckElfFile(elf, &result);
-  if (file.error() != 0) {
-    result.defect = "the file cannot be read: " + std::system_category().message(file.error());
-  }
+  if (std::string failure = file.Failure(); !failure.empty()) result.defect = failure;
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include "file_reader.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "platform.h"
 
@@ -17,6 +18,11 @@ FileReader::FileReader(const std::string& path) { file_ = OpenFile(path, &size_)
 
 FileReader::~FileReader() {
   if (file_ >= 0) CloseFile(file_);
+}
+
+std::string FileReader::Failure() const {
+  if (error_ == 0) return "";
+  return "the file cannot be read: " + std::system_category().message(error_);
 }
 
 std::string_view FileReader::RestOfPage(size_t offset) {

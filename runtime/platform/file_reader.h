@@ -23,8 +23,8 @@ class FileReader {
 
   // The size of the file in bytes; 0 for a path that is not a regular file.
   size_t size() const { return size_; }
-  // The system's error code of the last failed read; 0 if no read failed.
-  int error() const { return error_; }
+  // One sentence with the system's message if a read failed, else "".
+  std::string Failure() const;
 
   // Reads the value at the offset.  Returns false and leaves *out untouched if the file ends within
   // the value.

@@ -11,8 +11,8 @@
 
 namespace tvm::ffi::platform {
 
-// Code that catches a ForcedUnwinding must rethrow it.  Other C++ libraries than libstdc++ do not
-// name the class; nothing throws the class that stands for it here.
+// Code that catches a ForcedUnwinding must rethrow it.  With another C++ library than libstdc++,
+// nothing throws this class, because the library does not name its own.
 #ifdef __GLIBCXX__
 using ForcedUnwinding = __cxxabiv1::__forced_unwind;
 #else

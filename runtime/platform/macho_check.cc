@@ -2,8 +2,6 @@
 // Load-time check of a Mach-O file: it is for this machine and a library.
 #include <mach-o/loader.h>
 
-#include <system_error>
-
 #include "file_reader.h"
 #include "platform.h"
 
@@ -37,9 +35,7 @@ LibraryCheck CheckLibraryFile(const std::string& path) {
                       std::to_string(file.size());
     }
   }
-  if (file.error() != 0) {
-    result.defect = "the file cannot be read: " + std::system_category().message(file.error());
-  }
+  if (std::string failure = file.Failure(); !failure.empty()) result.defect = failure;
   return result;
 }
 

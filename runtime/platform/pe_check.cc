@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load-time check of a PE file: it is for this machine, a library and complete.
 #include <algorithm>
-#include <system_error>
 
 #include "file_reader.h"
 #include "platform.h"
@@ -60,9 +59,7 @@ LibraryCheck CheckLibraryFile(const std::string& path) {
   LibraryCheck result;
   FileReader file(path);
   result.defect = FindFileDefect(file);
-  if (file.error() != 0) {
-    result.defect = "the file cannot be read: " + std::system_category().message(file.error());
-  }
+  if (std::string failure = file.Failure(); !failure.empty()) result.defect = failure;
   return result;
 }
 

@@ -29,8 +29,8 @@ namespace ffi {
 namespace detail {
 
 // The exception class of a thread that is cancelled or calls pthread_exit.  Code that catches a
-// ForcedUnwinding must rethrow it.  Other C++ libraries than libstdc++ do not name the class;
-// nothing throws the class that stands for it here.
+// ForcedUnwinding must rethrow it.  With another C++ library than libstdc++, nothing throws this
+// class, because the library does not name its own.
 #ifdef __GLIBCXX__
 using ForcedUnwinding = __cxxabiv1::__forced_unwind;
 #else

@@ -42,8 +42,8 @@ LOADER_VARIABLES: tuple[str, ...] = {"win32": (), "darwin": ("DYLD_LIBRARY_PATH"
     sys.platform, ("LD_LIBRARY_PATH",)
 )
 CUDA_DRIVER = "nvcuda.dll" if IS_WINDOWS else "libcuda.so.1"
-# Options with which the linker rejects undefined symbols in a library.  Other linkers than those
-# of Linux reject them without an option.
+# Options with which the linker rejects undefined symbols in a library.  The linkers of macOS and
+# Windows reject them without an option.
 COMPLETE_LIBRARY: tuple[str, ...] = ("-Wl,-z,defs",) if sys.platform == "linux" else ()
 
 

@@ -19,8 +19,9 @@ cdef int explain_argument(
 # Returns -1.
 cdef int explain_conversion(object signature, object name) noexcept
 
-# Add a place to the exception that is set: the `template` formatted with an attribute of `owner`
-# and `name`.  The caller must not read the attribute, because an exception is set.  Returns -1.
+# Add the name of a field or parameter to the exception that is set: the `template` formatted with
+# an attribute of `owner` and `name`.  The caller must not read the attribute, because an exception
+# is set.  Returns -1.
 cdef int explain_place(str template, object owner, str attribute, object name) noexcept
 
 # Return a new TypeError for a keyword argument of a function that has no signature.
