@@ -90,22 +90,22 @@ TVM_FFI_INLINE void Initialise(const CheckProgram& program, int64_t* registers) 
 }
 
 // Returns true if the arguments, one per parameter of a direct program, certainly pass the checks.
-// Then the registers and the tensor slots have their values.
+// Then the registers and the tensor slots, unless `slots` is NULL, have their values.
 TVM_FFI_INLINE bool CheckRun::PassesDirectly(const CheckProgram& program, const TVMFFIAny* args,
                                              int64_t* registers, const DLTensor** slots) {
   Initialise(program, registers);
   const TVMFFIAny* arg = args;
   for (const ArgumentCheck& check : program.arguments) {
-    *slots = nullptr;
+    const DLTensor* tensor = nullptr;
     if (TVM_FFI_PREDICT_TRUE(check.is_direct)) {
       if (TVM_FFI_PREDICT_FALSE(arg->type_index != kTVMFFITensor)) return false;
-      const auto* tensor = reinterpret_cast<const DLTensor*>(arg->v_obj + 1);
-      *slots = tensor;
+      tensor = reinterpret_cast<const DLTensor*>(arg->v_obj + 1);
       if (TVM_FFI_PREDICT_FALSE(!IsAccepted(check, *tensor, registers))) return false;
     } else if ((TypeBit(arg->type_index) & check.trivial_types) == 0) {
       return false;
     }
-    ++arg, ++slots;
+    if (slots != nullptr) *slots++ = tensor;
+    ++arg;
   }
   return true;
 }
@@ -114,15 +114,17 @@ TVM_FFI_INLINE bool CheckRun::PassesDirectly(const CheckProgram& program, const 
 // that the tensor determines have their values.
 TVM_FFI_INLINE bool CheckRun::IsAccepted(const ArgumentCheck& check, const DLTensor& tensor,
                                          int64_t* registers) {
-  if (!check.properties.IsTrueOf(tensor)) return false;
-  const int64_t* shape = tensor.shape;
+  if (TVM_FFI_PREDICT_FALSE(check.properties.DifferencesFrom(tensor) != 0)) return false;
   const int64_t* strides = check.layout == Layout::kAny ? nullptr : tensor.strides;
   uint64_t step = 1;  // unsigned, because extents from callers may overflow
-  for (int32_t i = tensor.ndim; i-- > 0;) {
+  for (int64_t i = int64_t{tensor.ndim} - 1; i >= 0; --i) {
     const AxisCheck axis = check.axes[i];
-    const int64_t extent = shape[i];
-    registers[axis.out] = extent;
-    if (TVM_FFI_PREDICT_FALSE(extent < 0 || registers[axis.value] != extent)) return false;
+    const int64_t extent = tensor.shape[i], expected = registers[axis.value];
+    if (extent != expected) {
+      if (TVM_FFI_PREDICT_FALSE(expected >= 0)) return false;
+      registers[axis.out] = extent;
+    }
+    if (TVM_FFI_PREDICT_FALSE(extent < 0)) return false;
     if (strides != nullptr && static_cast<uint64_t>(strides[i]) != step && extent != 1)
       return false;
     step *= static_cast<uint64_t>(extent);
@@ -386,8 +388,7 @@ class CheckFunctionObj : public FunctionObj {
     const CheckProgram& program = function->program_;
     int64_t words[kNumStackWords];
     if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == program.num_parameters)) {
-      auto** slots = reinterpret_cast<const DLTensor**>(words + program.initial.size());
-      if (TVM_FFI_PREDICT_TRUE(CheckRun::PassesDirectly(program, args, words, slots))) return 0;
+      if (TVM_FFI_PREDICT_TRUE(CheckRun::PassesDirectly(program, args, words, nullptr))) return 0;
     }
     return CallWithHeap(self, args, num_args, result);
   }

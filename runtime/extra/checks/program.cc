@@ -105,7 +105,7 @@ class CheckReader {
   static void DeriveTrivialTypes(ArgumentCheck* check);
   void DeriveProperties(ArgumentCheck* check) const;
   void DeriveAddressMask(ArgumentCheck* check) const;
-  void DeriveAxes(ArgumentCheck* check) const;
+  void DeriveAxes(ArgumentCheck* check);
   void ReadCode();
   void ValidateCode(size_t position);
   void ValidateOperand(char kind, int64_t operand, size_t at, size_t position);
@@ -120,8 +120,8 @@ class CheckReader {
 
   ProgramReader& reader_;
   CheckProgram program_;
-  // Initial values of the registers after num_registers: the unused register, then the constants.
-  std::vector<int64_t> constants_ = {0};
+  // Initial values of the registers after num_registers, see CheckProgram::num_registers.
+  std::vector<int64_t> constants_ = {0, kUnknown};
 };
 
 CheckProgram CheckReader::Read() {
@@ -344,24 +344,20 @@ void CheckReader::DeriveAddressMask(ArgumentCheck* check) const {
   check->address_mask = std::max(alignment, check->alignment) - 1;
 }
 
-void CheckReader::DeriveAxes(ArgumentCheck* check) const {
+void CheckReader::DeriveAxes(ArgumentCheck* check) {
   check->is_direct = !check->may_be_none && check->properties.has_more == 0 &&
                      check->ndim_failure != kNone && check->least_ndim <= ArgumentCheck::kMaxAxes &&
                      check->layout != Layout::kOther;
   if (!check->is_direct) return;
-  const AxisCheck unused = {program_.num_registers, program_.num_registers};
-  std::fill(std::begin(check->axes), std::end(check->axes), unused);
+  const AxisCheck unchecked = {program_.num_registers, program_.num_registers + 1};
+  std::fill(std::begin(check->axes), std::end(check->axes), unchecked);
   for (const ExtentCheck& extent : check->extents) {
     int32_t index = extent.axis < 0 ? extent.axis + check->least_ndim : extent.axis;
     AxisCheck* axis = &check->axes[index];
-    bool is_first = axis->value == unused.value;
-    check->is_direct &= is_first && extent.kind != ExtentKind::kStoreOrEqual;
-    axis->value = extent.value;
-    if (extent.kind == ExtentKind::kStore) axis->out = extent.value;
-    // The last axis is checked first, so the last extent of a name becomes its value.
-    for (AxisCheck* other = check->axes; other != axis; ++other) {
-      if (other->out == axis->value) std::swap(other->out, axis->out);
-    }
+    bool is_only_check = axis->value == unchecked.value;
+    check->is_direct &= is_only_check && extent.kind != ExtentKind::kStoreOrEqual;
+    *axis = {extent.value, extent.value};
+    if (extent.kind == ExtentKind::kStore) program_.initial[extent.value] = kUnknown;
   }
 }
 

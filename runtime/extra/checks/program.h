@@ -141,20 +141,23 @@ struct TensorProperties {
   uint64_t masks[2], bits[2];  // the bits that are compared, and their values
   uint64_t has_more;           // 1 if the comparison does not decide, else 0
 
-  // Returns true if the tensor certainly has the properties.
-  bool IsTrueOf(const DLTensor& tensor) const {
+  // Returns 0 if the tensor agrees with the compared bits.
+  uint64_t DifferencesFrom(const DLTensor& tensor) const {
     uint64_t words[2];
     static_assert(offsetof(DLTensor, shape) - offsetof(DLTensor, device) == sizeof(words),
                   "the fields are adjacent");
     std::memcpy(words, &tensor.device, sizeof(words));
-    uint64_t differences = ((words[0] ^ bits[0]) & masks[0]) | ((words[1] ^ bits[1]) & masks[1]);
-    return (differences | has_more) == 0;
+    return ((words[0] ^ bits[0]) & masks[0]) | ((words[1] ^ bits[1]) & masks[1]);
   }
+  // Returns true if the tensor certainly has the properties.
+  bool IsTrueOf(const DLTensor& tensor) const { return (DifferencesFrom(tensor) | has_more) == 0; }
 };
 
-// The registers of one extent of a tensor.  The extent is stored in the register `out`, then it
-// must equal the register `value`: an extent that is the value of a name has one register for both,
-// and an extent that is only compared, or not checked, is stored in the unused register.
+constexpr int64_t kUnknown = -1;  // the initial value of a name that an extent determines
+
+// The registers of one extent of a tensor.  The extent must equal the register `value`.  If that is
+// kUnknown, the extent is stored in the register `out`: the same one for a name, and an unused one
+// for an extent that is not checked, whose `value` is always kUnknown.
 struct AxisCheck {
   uint32_t out, value;
 };
@@ -210,7 +213,7 @@ inline uint64_t TypeBit(int32_t type_index) {
 // A check program in memory.
 struct CheckProgram {
   uint32_t num_parameters, num_tensors;
-  uint32_t num_registers;              // the unused register and the constants follow
+  uint32_t num_registers;              // the unused register, kUnknown and the constants follow
   static constexpr size_t kBlock = 4;  // number of registers that are initialised together
   // Initial values of all registers, padded to a multiple of kBlock.
   std::vector<int64_t> initial;
