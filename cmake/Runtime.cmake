@@ -49,7 +49,7 @@ target_link_options(tvm_ffi_static INTERFACE LINKER:-u,tvm_ffi_dynamic_loading)
 if(TVM_FFI_SANITIZERS)
   foreach(target tvm_ffi_platform tvm_ffi_objects tvm_ffi_shared)
     target_compile_options(${target} PUBLIC
-      -fsanitize=${TVM_FFI_SANITIZERS} -fno-omit-frame-pointer -g
+      -fsanitize=${TVM_FFI_SANITIZERS} -fno-omit-frame-pointer -g1
       # GCC warns that ThreadSanitizer does not model fences.  The reference counts use them only
       # after atomic operations, which ThreadSanitizer models.
       $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)

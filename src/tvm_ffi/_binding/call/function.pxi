@@ -565,7 +565,7 @@ cdef class Method(Function):
     """A function that becomes a bound method when it is read from an object."""
 
     def __cinit__(self):
-        self.vectorcall = self.entry = _call_method
+        self.entry = _call_method
 
     def __get__(self, obj, owner):
         return self if obj is None else PyMethod_New(self, obj)

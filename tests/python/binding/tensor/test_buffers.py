@@ -9,6 +9,7 @@ import gc
 import mmap
 import pickle
 import struct
+import sys
 import weakref
 
 import numpy as np
@@ -18,6 +19,7 @@ import tvm_ffi
 import tvm_ffi.testing
 
 TENSOR, OPAQUE = 70, 74
+TEXT = "w" if sys.version_info >= (3, 13) else "u"  # the type code of characters
 
 # type code of array.array: dtype of the tensor
 TYPECODES = {
@@ -158,7 +160,7 @@ def test_the_owner_of_a_buffer_is_released(kernels):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (array.array("u", "ab"), "no dtype for a buffer of format '[uw]'"),
+        (array.array(TEXT, "ab"), "no dtype for a buffer of format '[uw]'"),
         (memoryview(np.zeros(2, "i4,f4")), "no dtype for a buffer of format 'T{"),
         (memoryview(bytearray(8)).cast("P"), "no dtype for a buffer of format 'P'"),
         (memoryview(np.zeros(2, np.longdouble)), "no dtype for a buffer of format 'g'"),

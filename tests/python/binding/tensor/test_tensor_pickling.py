@@ -230,7 +230,7 @@ def test_copies_of_read_only_tensors_are_read_only():
 @pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_copy_that_does_not_fit_memory_is_a_memory_error(use, capfd):
     """Regression: "SystemError: deallocated bytearray object has exported buffers" on stderr."""
-    large = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), (1 << 20, 1 << 20), (0, 0))
+    large = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), (1 << 29, 1 << 29), (0, 0))
     for _ in range(10):
         # The destructor read a count from memory that was not initialized: write to such memory.
         freed = [bytearray(b"x") for _ in range(100)]
