@@ -36,3 +36,4 @@ subprocess.run([sys.executable, "-m", "PyInstaller", *options, "program.py"], ch
 command = ["dist/program/program", "./kernel.so"]
 printed = subprocess.run(command, check=True, env={}, stdout=subprocess.PIPE, text=True).stdout
 assert printed == "2.5 (1, 2)\nTrue False\n", printed
+print("done")
