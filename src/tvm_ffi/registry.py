@@ -129,14 +129,7 @@ def _register(
         from .signature._metadata import metadata_text
 
         metadata, doc = metadata_text(signature), signature.doc or ""
-    try:
-        set_global_func(name, function, override, metadata, doc)
-    except UnicodeEncodeError as error:
-        error.reason = (
-            "surrogates not allowed: register_global_func expects a name and documentation that "
-            f"UTF-8 can encode, got {error.object!a}"
-        )
-        raise
+    set_global_func(name, function, override, metadata, doc)
     if signature is not None and isinstance(pyfunc, Function):
         return get_global_func(name)  # `function` keeps the signature that it had before
     return function

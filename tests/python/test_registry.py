@@ -54,7 +54,7 @@ def test_names_that_are_not_utf_8_are_refused_in_c(name):
 
 @pytest.mark.parametrize("name", ["f\udcff", "\ud800"], ids=ascii)
 def test_names_with_surrogates_are_refused(name):
-    message = "register_global_func expects a name and documentation that UTF-8 can encode, got "
+    message = "name of a function must be text that UTF-8 can encode, got "
     with pytest.raises(ValueError, match=message) as caught:
         tvm_ffi.register_global_func(name, len)
     assert str(caught.value).endswith(ascii(name))

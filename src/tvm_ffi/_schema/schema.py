@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .names import NO_TYPE, NUM_ARGS
+from .utf8 import checked_utf8
 
 __all__ = ["Schema"]
 
@@ -30,6 +31,7 @@ class Schema:
     def __post_init__(self) -> None:
         if not (isinstance(self.origin, str) and self.origin):
             raise ValueError(f"schema type must be a nonempty string, got {self.origin!r}")
+        checked_utf8(self.origin, "schema type")
         if self.fallback is not None and not isinstance(self.fallback, Schema):
             raise TypeError(
                 f"fallback of schema {self.origin!r} must be a TypeSchema, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress line: a spinner on the terminal during a long build."""
+"""Progress line on the terminal during a long build."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SECONDS_UNTIL_SHOWN = 1.0
 def progress_line(text: str) -> Iterator[None]:
     """Show a text and the elapsed time on the terminal while a block runs for over a second.
 
-    Requires a terminal and the package `rich`, else nothing is shown.  The line is removed at the
-    end of the block.
+    Other streams than terminals stay empty.  With the package `rich`, the line has a spinner and is
+    removed at the end of the block; without it, the text is printed once.
     """
     if not sys.stderr.isatty():
         yield
@@ -52,9 +52,13 @@ class _Line:
         with self._lock:
             if self._is_stopped:
                 return
-            with contextlib.suppress(ImportError):
+            try:
                 self._progress = _new_progress(self._text)
-                self._progress.start()
+            except ImportError:
+                with contextlib.suppress(OSError, ValueError):  # the terminal may be closed
+                    print(f"tvm_ffi: {self._text} ...", file=sys.stderr, flush=True)
+                return
+            self._progress.start()
 
     def stop(self) -> None:
         with self._lock:

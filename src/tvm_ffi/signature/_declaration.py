@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
-from ._literals import builtin_value
+from ._literals import builtin_value, checked_doc
 from ._parameter import KINDS, Parameter, Result, checked_name
 from ._types import (
     ANY_EXTENT,
@@ -49,14 +49,12 @@ class Declaration:
                 builtin_value(name): _all_of(str, types, f"dtypes of '{name}'")
                 for name, types in variables.items()
             },
-            "doc": builtin_value(self.doc),
+            "doc": checked_doc(self.doc, "doc"),
             "errors": _all_of(str, self.errors, "errors"),
         }
         for part, value in parts.items():
             object.__setattr__(self, part, value)
         _check_function_name(self.name)
-        if not (self.doc is None or isinstance(self.doc, str)):
-            raise TypeError(f"doc must be a str or None, got {type(self.doc).__name__}")
         _check_parameters(self.parameters)
         _check_variables(self)
         _check_extents(self)
@@ -89,7 +87,8 @@ class Declaration:
 def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
     """Return `parts` as a tuple; raise TypeError unless all are instances of `cls`."""
     if isinstance(parts, str):  # reject a str, because its elements are characters
-        raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
+        remedy = "; Signature.parse reads a text" if cls is Parameter else ""
+        raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}{remedy}")
     found = tuple(map(builtin_value, parts))
     for part in found:
         if not isinstance(part, cls):

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._schema.dtypes import integer_range
 from .._schema.schema import Schema
+from .._schema.utf8 import checked_utf8
 from ._literals import builtin_value
 from ._types import ScalarType, TensorType, Type
 
@@ -129,6 +130,8 @@ def _plain(origin: str, default: Any, where: str) -> Any:
     default = builtin_value(default)
     if not (default is None or isinstance(default, (bool, int, float, str, bytes))):
         return _NO_MATCH
+    if isinstance(default, str):
+        checked_utf8(default, where)
     if isinstance(default, int) and not isinstance(default, bool):
         if not _INT64[0] <= default <= _INT64[1]:
             raise ValueError(f"{where}: {default} does not fit 64 bits")

@@ -112,6 +112,8 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
     if isinstance(obj, str):
         try:
             obj = json.loads(obj)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"the text of a signature is not JSON: {error}") from None
         except RecursionError:
             raise ValueError("the JSON of a signature is nested too deep") from None
     members = _Members(obj, "a signature")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-__all__ = ["builtin_value"]
+from .._schema.utf8 import checked_utf8
+
+__all__ = ["builtin_value", "checked_doc"]
 
 # Conversions from a derived class to the built-in class; they bypass overridden methods.
 _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
@@ -26,3 +28,20 @@ def builtin_value(value: Any) -> Any:
         if isinstance(value, cls) and type(value) not in (cls, bool):
             return convert(value)
     return value
+
+
+def checked_doc(doc: Any, label: str) -> str | None:
+    """Return a documentation text as a built-in str, or None.
+
+    Raises
+    ------
+    TypeError
+        If `doc` is neither a str nor None.
+    ValueError
+        If `doc` contains a lone surrogate.
+    """
+    if doc is None:
+        return None
+    if not isinstance(doc, str):
+        raise TypeError(f"{label} must be a str or None, got {type(doc).__name__}")
+    return checked_utf8(str.__str__(doc), label)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._schema.printing import TypePrinter
 from ._defaults import checked_default, same_default
-from ._literals import builtin_value
+from ._literals import builtin_value, checked_doc
 from ._partial_repr import partial_repr
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
@@ -66,7 +66,8 @@ class Parameter:
     TypeError
         If the default does not have the parameter's type, or `doc` is not a str.
     ValueError
-        If a member has an invalid value, or the default is out of the type's range.
+        If a member has an invalid value, the default is out of the type's range, or a text contains
+        a lone surrogate.
     """
 
     name: str
@@ -89,12 +90,8 @@ class Parameter:
                 f"got {self.kind!r}"
             )
         self._check_direction()
-        object.__setattr__(self, "doc", builtin_value(self.doc))
-        if not (self.doc is None or isinstance(self.doc, str)):
-            raise TypeError(
-                f"doc of parameter '{self.name}' must be a str or None, got "
-                f"{type(self.doc).__name__}"
-            )
+        doc = checked_doc(self.doc, f"doc of parameter '{self.name}'")
+        object.__setattr__(self, "doc", doc)
         if self.default is not EMPTY:
             if self.kind == "variadic":
                 raise ValueError(f"parameter '*{self.name}' cannot have a default")

@@ -31,6 +31,7 @@ from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.parsing import Tokens, TypeParser
 from .._schema.schema import Schema
+from .._schema.utf8 import checked_utf8
 from ._declaration import Declaration, undeclared_variable
 from ._expression import FUNCTIONS, Expression, Extent
 from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
@@ -539,9 +540,7 @@ class _SignatureParser:
         position = self._tokens.position
         try:
             text = ast.literal_eval(self._tokens.advance())
-            if isinstance(text, str):
-                text.encode()  # a lone surrogate has no UTF-8 form
-            return text
+            return checked_utf8(text, "a string") if isinstance(text, str) else text
         except (SyntaxError, ValueError):
             raise self._tokens.fault(position, "invalid escape sequence in the string") from None
 

@@ -11,6 +11,9 @@ from typing import Any, Callable
 from .._schema.schema import Schema
 from ._declaration import Declaration
 from ._json_form import signature_from_json, signature_to_json
+
+# `typing.get_type_hints` looks names in the annotations of `Signature.__init__` up in this module.
+from ._parameter import Parameter, Result  # noqa: F401
 from ._parsing import parse_signature
 from ._partial_repr import partial_repr
 from ._printing import inspect_signature, signature_text

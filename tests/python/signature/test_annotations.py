@@ -10,7 +10,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Callable, Optional
+from typing import Annotated, Any, Callable, Optional, get_type_hints
 
 import numpy as np
 import pytest
@@ -325,3 +325,10 @@ def test_a_default_too_large_for_a_float_is_a_value_error(type_):
     """Regression: OverflowError, also for metadata of libraries, whose functions then failed."""
     with pytest.raises(ValueError, match="does not fit"):
         Signature.parse(f"f(x: {type_} = {'9' * 350})")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="annotations use the syntax of 3.10")
+def test_annotations_of_the_constructor_can_be_evaluated():
+    """Regression: the module in which `dataclass` makes the constructor lacked their names."""
+    hints = get_type_hints(Signature.__init__)
+    assert hints["parameters"] == tuple[Parameter, ...]

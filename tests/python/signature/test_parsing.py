@@ -12,6 +12,7 @@ from hypothesis import given
 
 from tvm_ffi import Signature
 from tvm_ffi._schema.schema import Schema
+from tvm_ffi.core import TypeSchema
 from tvm_ffi.signature import (
     Expression,
     Parameter,
@@ -58,6 +59,46 @@ def test_parameters_have_documentation():
     assert Signature.parse("f(x: int) doc x 'X' doc 'F'").parameters[0].doc == "X"
     with pytest.raises(TypeError, match="doc of parameter 'x' must be a str or None, got int"):
         Parameter("x", INT, doc=3)
+
+
+@pytest.mark.parametrize(
+    ("make", "label"),
+    [
+        (lambda: Parameter("x", INT, doc="\ud800"), "doc of parameter 'x'"),
+        (
+            lambda: Parameter("x", ValueType(Schema("str")), default="\ud800"),
+            "default of parameter 'x'",
+        ),
+        (
+            lambda: Parameter("x", ValueType(Schema("Any")), default=[1, ["\ud800"]]),
+            "default of parameter 'x'",
+        ),
+        (lambda: Signature((), doc="\ud800"), "doc"),
+        (lambda: Schema("\ud800"), "schema type"),
+        (lambda: TypeSchema("\ud800"), "schema type"),
+        (
+            lambda: Signature.from_json('{"version": 1, "parameters": [], "doc": "\\ud800"}'),
+            "doc",
+        ),
+        (
+            lambda: Signature.from_json(
+                '{"version": 1, "parameters": [{"name": "x", '
+                '"type": {"value": {"type": "\\ud800"}}}]}'
+            ),
+            "schema type",
+        ),
+    ],
+)
+def test_texts_with_a_lone_surrogate_are_refused(make, label):
+    """Regression: signatures accepted text that no library and no call can have."""
+    message = f"^{label} must be text that UTF-8 can encode, got '.ud800'$"
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_text_in_place_of_parameters_names_the_parser():
+    with pytest.raises(TypeError, match=r"got the text 'f\(\)'; Signature\.parse reads a text$"):
+        Signature("f()")
 
 
 def test_callers_see_directions_and_dtypes():
@@ -425,6 +466,12 @@ def test_inspect_signature():
 def test_invalid_json_is_refused(obj, error):
     with pytest.raises((TypeError, ValueError), match=error):
         Signature.from_json(obj)
+
+
+def test_text_that_is_not_json_is_refused():
+    """Regression: the error did not say that the text of a signature was expected."""
+    with pytest.raises(ValueError, match="^the text of a signature is not JSON: Expecting value"):
+        Signature.from_json("f(x: int)")
 
 
 def test_deeply_nested_json_is_refused():

@@ -4,7 +4,7 @@
 cimport cython
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.object cimport CObject, check, handle_of, hooks, wrap_object
+from tvm_ffi._binding.object cimport CObject, check, handle_of, hooks, utf8_of, wrap_object
 from tvm_ffi._binding.tensor cimport exchange_api_of
 from tvm_ffi._binding.values cimport plain_str
 
@@ -50,7 +50,7 @@ def python_callable(Function function not None):
 def find_global_func(name):
     """Return the global function that is registered under a name; None if there is none."""
     cdef str function_name = plain_str(name, "name of a function")
-    cdef bytes text = function_name.encode("utf-8")
+    cdef bytes text = utf8_of(function_name, "name of a function")
     cdef abi.TVMFFIByteArray view
     cdef abi.TVMFFIObjectHandle handle = NULL
     view.data, view.size = text, len(text)
@@ -97,9 +97,10 @@ def set_global_func(
     Raises RuntimeError if the name is already registered and `override` is false.
     """
     cdef str function_name = plain_str(name, "name of a function")
-    cdef bytes text = function_name.encode("utf-8")
-    cdef bytes metadata_text = metadata.encode("utf-8")
-    cdef bytes doc_text = doc.encode("utf-8")  # may raise, so it is before the registration
+    cdef bytes text = utf8_of(function_name, "name of a function")
+    # These conversions may raise an exception, so they are before the registration.
+    cdef bytes metadata_text = utf8_of(metadata, f"metadata of function '{function_name}'")
+    cdef bytes doc_text = utf8_of(doc, f"documentation of function '{function_name}'")
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))

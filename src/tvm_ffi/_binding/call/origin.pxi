@@ -147,6 +147,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     # If the object is not a module, the runtime raises the error.
     pack_object(&args[0], handle.type_index, handle)
     if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
+        explain_place("the name of a function", None, "", None)
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0
     args[2].v_int64 = query_imports

@@ -26,6 +26,8 @@ from tvm_ffi._binding.object cimport (
 )
 from tvm_ffi._binding.tensor cimport choose_stream
 
+from tvm_ffi._binding.call cimport explain_place
+
 from tvm_ffi._binding.call import runtime_function
 
 cdef WrapperTable* _wrappers = wrapper_table()
@@ -106,12 +108,14 @@ cdef class CContainerBase(CObject):
 # ---- construction of containers ------------------------------------------------------------
 
 cdef int _build(
-    CObject constructor, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, CContainerBase owner, PyObject** items, Py_ssize_t count,
+    CallState* outer, abi.TVMFFIAny* result,
 ) except -1:
     """Call the runtime function `constructor` with the items as arguments.
 
     Sets `result` to a new reference to the container.  Stores the stream and exchange API of the
-    tensors among the items in `outer`, unless `outer` is NULL.
+    tensors among the items in `outer`.  `owner` is the wrapper that messages of errors name; None
+    for a container in an argument, where messages name the argument.
     """
     cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
     cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
@@ -119,12 +123,13 @@ cdef int _build(
     cdef abi.TVMFFIObject** temporaries = few_temporaries
     cdef int code = -2
     if count <= MAX_STACK_ITEMS:
-        return check(_build_in(constructor, items, count, args, temporaries, outer, result))
+        return check(
+            _build_in(constructor, owner, items, count, args, temporaries, outer, result))
     args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
     temporaries = <abi.TVMFFIObject**>malloc(
         TEMPORARIES_PER_ARGUMENT * count * sizeof(void*))
     if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
-        code = _build_in(constructor, items, count, args, temporaries, outer, result)
+        code = _build_in(constructor, owner, items, count, args, temporaries, outer, result)
     else:
         PyErr_NoMemory()
     free(temporaries)
@@ -133,41 +138,58 @@ cdef int _build(
 
 
 cdef int _build_in(
-    CObject constructor, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
-    abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
+    CObject constructor, CContainerBase owner, PyObject** items, Py_ssize_t count,
+    abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
 ) noexcept:
     """Same as `_build`, but with the caller's buffers.  Return an error code for `check`."""
     cdef Borrowing borrowing
     cdef Borrowing** borrowings
     cdef CallState state
-    cdef int code
+    cdef Py_ssize_t num_packed
+    cdef int code = -2
     begin_conversion(&state, temporaries, count)
-    if outer != NULL:
-        _share_stream(&state, outer)
+    _share_stream(&state, outer)
     borrowings = begin_borrowing(&borrowing, items, count)
-    code = _pack_items(items, count, args, &state)
-    if code == 0:
+    num_packed = _pack_items(items, count, args, &state)
+    if num_packed == count:
         result.type_index = abi.kTVMFFINone
         result.zero_padding = 0
         result.v_int64 = 0
         code = abi.TVMFFIFunctionCall(constructor.chandle, args, <int32_t>count, result)
+    elif owner is not None:
+        _explain_item(owner, items, num_packed)
     end_borrowing(borrowings, &borrowing)
-    if code == 0 and outer != NULL:
+    if code == 0:
         _merge_state(outer, &state)
     release_temporaries(&state, view_free_list())
     return code
 
 
-cdef int _pack_items(
+cdef void _explain_item(
+    CContainerBase owner, PyObject** items, Py_ssize_t position
+) noexcept:
+    """Add the place of an item to the exception that is set: ``Array[1]``, ``Map['key']``."""
+    cdef object place = position
+    cdef str template = "{0}[{1!a:.60}]"
+    if isinstance(owner, MappingBase):
+        place = <object>items[position & ~1]
+        if position & 1 == 0:
+            template = _KEY_PLACE
+    elif type(owner) is ListBase:  # a temporary list of values, which a List gets
+        template = "item {1} of the values for a List"
+    explain_place(template, type(owner), "__name__", place)
+
+
+cdef Py_ssize_t _pack_items(
     PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
 ) noexcept:
-    """Convert Python items to the argument array `args`; return 0.
+    """Convert Python items to the argument array `args`; return `count`.
 
-    Fails: -2 with a Python exception set.
+    Fails: the position of the item that failed, with a Python exception set.
     """
     cdef const Packer* packer
-    cdef Py_ssize_t i
-    cdef int code = 0, overflow = 0
+    cdef Py_ssize_t i, num_packed = count
+    cdef int overflow = 0
     cdef bint is_guarded = False  # True after enter_container was called, which ints do not need
     for i in range(count):
         if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for int, the most common type
@@ -178,15 +200,15 @@ cdef int _pack_items(
                 continue
         if not is_guarded:
             if enter_container(_stack_is_low.chandle) != 0:
-                return -2
+                return i
             is_guarded = True
         packer = get_packer(items[i])
         if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
-            code = -2
+            num_packed = i
             break
     if is_guarded:
         leave_container()
-    return code
+    return num_packed
 
 
 cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
@@ -202,18 +224,21 @@ cdef void _merge_state(CallState* outer, const CallState* inner) noexcept:
 
 
 cdef int _build_sequence(
-    CObject constructor, object items, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, CContainerBase owner, object items, CallState* outer,
+    abi.TVMFFIAny* result,
 ) except -1:
     cdef tuple copied
     if (
         not GIL_IS_OPTIONAL and PyList_CheckExact(items)
         and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
-        return _build(constructor, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
+        return _build(
+            constructor, owner, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
     # Copy the items, because conversions, or other threads in free-threaded Python, may change the
     # list.
     copied = PySequence_Tuple(items)
-    return _build(constructor, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
+    return _build(
+        constructor, owner, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
 
 cdef bint _convert_without_python(PyObject** items, Py_ssize_t count) noexcept:
@@ -235,7 +260,8 @@ cdef bint _convert_without_python(PyObject** items, Py_ssize_t count) noexcept:
 
 
 cdef int _build_mapping(
-    CObject constructor, object mapping, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, CContainerBase owner, object mapping, CallState* outer,
+    abi.TVMFFIAny* result,
 ) except -1:
     cdef PyObject* stack_items[MAX_STACK_ITEMS]
     cdef PyObject* key = NULL
@@ -250,9 +276,9 @@ cdef int _build_mapping(
             stack_items[count], stack_items[count + 1] = key, value
             count += 2
         if _convert_without_python(stack_items, count):
-            return _build(constructor, stack_items, count, outer, result)
+            return _build(constructor, owner, stack_items, count, outer, result)
     items = _flatten_mapping(mapping)
-    return _build(constructor, PySequence_Fast_ITEMS(items), len(items), outer, result)
+    return _build(constructor, owner, PySequence_Fast_ITEMS(items), len(items), outer, result)
 
 
 cdef tuple _flatten_mapping(object mapping):
@@ -299,7 +325,7 @@ cdef int fill_from_sequence(CContainerBase self, CObject constructor, object ite
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL, 0)
-    _build_sequence(constructor, items, &state, &made)
+    _build_sequence(constructor, self, items, &state, &made)
     return _set_container(self, made.v_obj, &state)
 
 
@@ -307,7 +333,7 @@ cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapp
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL, 0)
-    _build_mapping(constructor, mapping, &state, &made)
+    _build_mapping(constructor, self, mapping, &state, &made)
     return _set_container(self, made.v_obj, &state)
 
 
@@ -317,7 +343,7 @@ cdef int _pack_sequence(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef abi.TVMFFIAny result
-    _build_sequence(_make_array, <object>value, state, &result)
+    _build_sequence(_make_array, None, <object>value, state, &result)
     return pack_temporary(state, out, abi.kTVMFFIArray, result.v_obj)
 
 
@@ -325,7 +351,7 @@ cdef int _pack_mapping(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef abi.TVMFFIAny result
-    _build_mapping(_make_map, <object>value, state, &result)
+    _build_mapping(_make_map, None, <object>value, state, &result)
     return pack_temporary(state, out, abi.kTVMFFIMap, result.v_obj)
 
 

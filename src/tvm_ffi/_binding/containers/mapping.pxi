@@ -16,11 +16,14 @@ from tvm_ffi._binding.object cimport (
     end_borrowing, end_guard, handle_of,
 )
 
+from tvm_ffi._binding.call cimport explain_place
+
 from tvm_ffi._binding.call import find_global_func, runtime_function
 
 cdef CObject _make_dict = runtime_function("ffi.Dict")
 cdef CObject _map_get = runtime_function("ffi.MapGetItemOrMissing")
 cdef CObject _dict_get = runtime_function("ffi.DictGetItemOrMissing")
+cdef str _KEY_PLACE = "key {1!a:.60} of {0}"
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
@@ -63,6 +66,7 @@ cdef class MappingBase(CContainerBase):
         borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
+                explain_place(_KEY_PLACE, type(self), "__name__", key)
                 check(-2)
             # Read the handle only after the key is packed, because packing may run any Python code.
             handle = <abi.TVMFFIObject*>handle_of(self)

@@ -26,6 +26,8 @@ from tvm_ffi._binding.object cimport (
     end_borrowing, end_guard, handle_of,
 )
 
+from tvm_ffi._binding.call cimport explain_place
+
 from tvm_ffi._binding.call import runtime_function
 
 cdef extern from * nogil:
@@ -217,6 +219,7 @@ cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value)
     borrowings = begin_borrowing(&borrowing, wrappers, 2)
     try:
         if packer.pack(<PyObject*>value, &args[2], &state, packer) != 0:
+            explain_place("{}[{}]", type(self), "__name__", index)
             check(-2)
         handle = handle_of(self)
         pack_object(&args[0], abi.kTVMFFIList, handle)

@@ -90,7 +90,7 @@ cdef int _set_class(int32_t index, object cls) except -1:
 
 def type_key_to_index(str type_key):
     """Return the type index of a type key, or None if the key is not registered."""
-    cdef bytes text = type_key.encode("utf-8")
+    cdef bytes text = utf8_of(type_key, "type key")
     cdef abi.TVMFFIByteArray view
     cdef int32_t index = 0
     cdef abi.TVMFFIObjectHandle ignored = NULL

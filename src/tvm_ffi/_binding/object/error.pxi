@@ -151,7 +151,7 @@ cdef Error _origin_of(object exception):
 
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
-    cdef object traceback = without_binding_frames(traceback_of(exception))
+    cdef object traceback = traceback_at_boundary(exception)
     # Use the C function: frozen dataclasses refuse assignment to `__traceback__`.
     PyException_SetTraceback(exception, traceback)
     cdef bytes kind = _kind_of(exception)
@@ -443,7 +443,8 @@ cdef void set_exception(object exception) noexcept:
 
 cdef void add_note(object exception, str note) noexcept:
     try:
-        exception.add_note(note)
+        if note not in getattr(exception, "__notes__", ()):  # one object may be raised repeatedly
+            exception.add_note(note)
     except BaseException:
         pass
 

@@ -15,6 +15,11 @@ the gate is closed before the interpreter shuts down; see docs/design/exit.md.
    finalizers run there.
 """
 
+# Imported here, because the import statement of a function runs Python code: handlers of signals,
+# whose exceptions `_ensure_exit_handler` would drop.
+import atexit
+import os
+
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t
 from libc.string cimport strlen
@@ -275,9 +280,6 @@ cdef bint _has_fork_handler = False
 def _register_exit_handler():
     """Register the exit handler that closes the gate, and the fork handler."""
     global _has_fork_handler
-    import atexit
-    import os
-
     if not _has_fork_handler:
         _has_fork_handler = True
         os.register_at_fork(after_in_child=_own_gate_of_child_process)

@@ -103,5 +103,7 @@ def _translate(quoted: str) -> str:
 
 
 def _translate_types(text: str) -> str:
+    if "<unregistered type" in text:  # the text of the type key, not type arguments
+        return text
     renamed = _NATIVE_NAME.sub(lambda found: _PYTHON_NAMES.get(found.group(), found.group()), text)
     return re.sub(r"<|(?<!-)>", lambda found: "[" if found.group() == "<" else "]", renamed)

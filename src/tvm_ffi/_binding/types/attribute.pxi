@@ -8,7 +8,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     CallState, Packer, begin_conversion, get_packer, release_temporaries, view_free_list,
 )
-from tvm_ffi._binding.object cimport check
+from tvm_ffi._binding.object cimport check, utf8_of
 
 
 def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
@@ -23,7 +23,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
     ancestor : bool
         If true and the type has no value, return that of the nearest ancestor that has one.
     """
-    cdef bytes text = attr_key.encode("utf-8")
+    cdef bytes text = utf8_of(attr_key, "name of a type attribute")
     cdef abi.TVMFFIByteArray view
     cdef const abi.TVMFFITypeAttrColumn* column
     cdef const abi.TVMFFITypeInfo* info
@@ -45,7 +45,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
 
 def register_type_attr(int32_t type_index, str attr_key, value) -> None:
     """Set a type attribute.  Raise RuntimeError if the type already has the attribute."""
-    cdef bytes text = attr_key.encode("utf-8")
+    cdef bytes text = utf8_of(attr_key, "name of a type attribute")
     cdef abi.TVMFFIByteArray view
     cdef const Packer* packer = get_packer(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]

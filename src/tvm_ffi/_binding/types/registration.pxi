@@ -11,7 +11,7 @@ from libc.string cimport memset
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call cimport Function
 from tvm_ffi._binding.convert cimport pack_owned
-from tvm_ffi._binding.object cimport check, handle_of
+from tvm_ffi._binding.object cimport check, handle_of, utf8_of
 
 
 cdef abi.TVMFFIByteArray _view(bytes text):
@@ -68,8 +68,9 @@ def register_field(
     default : object
         Default value or factory; ignored unless the flags contain ``has_default``.
     """
-    cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
-    cdef bytes metadata_text = metadata.encode("utf-8")
+    cdef bytes name_text = utf8_of(name, "name of a field")
+    cdef bytes doc_text = utf8_of(doc, f"documentation of field '{name}'")
+    cdef bytes metadata_text = utf8_of(metadata, f"metadata of field '{name}'")
     cdef abi.TVMFFIFieldInfo info
     memset(&info, 0, sizeof(info))
     info.name, info.doc, info.metadata = _view(name_text), _view(doc_text), _view(metadata_text)
@@ -96,8 +97,9 @@ def register_method(
     int32_t type_index, str name, str doc, str metadata, bint is_static, Function function not None
 ) -> None:
     """Add a method to a type.  A non-static method gets the object as its first argument."""
-    cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
-    cdef bytes metadata_text = metadata.encode("utf-8")
+    cdef bytes name_text = utf8_of(name, "name of a method")
+    cdef bytes doc_text = utf8_of(doc, f"documentation of method '{name}'")
+    cdef bytes metadata_text = utf8_of(metadata, f"metadata of method '{name}'")
     cdef abi.TVMFFIMethodInfo info
     memset(&info, 0, sizeof(info))
     info.name, info.doc, info.metadata = _view(name_text), _view(doc_text), _view(metadata_text)
@@ -121,7 +123,7 @@ cdef dict _STRUCTURAL_KINDS = {
 
 def register_metadata(int32_t type_index, str doc, int32_t total_size, structural_eq) -> None:
     """Set docstring, object size in bytes and kind of structural equality of a type."""
-    cdef bytes doc_text = doc.encode("utf-8")
+    cdef bytes doc_text = utf8_of(doc, "documentation of a type")
     cdef abi.TVMFFITypeMetadata metadata
     memset(&metadata, 0, sizeof(metadata))
     metadata.doc = _view(doc_text)

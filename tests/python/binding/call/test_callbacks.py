@@ -245,6 +245,36 @@ def test_recursion_on_a_small_stack_is_a_recursion_error(run_python, stack_size)
     assert (result.returncode, result.stdout) == (0, 2 * message), result.stderr
 
 
+@pytest.mark.unsanitized("its instrumentation makes the stack frames larger")
+def test_a_level_of_recursion_costs_little_stack(run_python):
+    """A level is a call of `level` and of `call`, from Python to native code and back."""
+    result = run_python(
+        textwrap.dedent("""
+            import sys, threading, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            sys.setrecursionlimit(100_000)
+            depths = []
+            def level(depth):
+                depths[-1] = depth
+                kernels.call(level, depth + 1)
+            def run():
+                depths.append(0)
+                try:
+                    level(1)
+                except RecursionError:
+                    pass
+            for size in (512 * 1024, 2048 * 1024):
+                threading.stack_size(size)
+                thread = threading.Thread(target=run)
+                thread.start()
+                thread.join()
+            print(1536 * 1024 // (depths[1] - depths[0]))
+        """)
+    )
+    assert result.returncode == 0, result.stderr
+    assert 100 < int(result.stdout) <= 2048
+
+
 def test_callback_may_release_itself(kernels):
     def forget():
         kernels.forget()

@@ -322,3 +322,22 @@ def test_exit_handlers_may_be_run_several_times(run_python):
     result = run_python(BEGIN + textwrap.dedent(code) + COME_LATE)
     rounds = [line for i in range(3) for line in (f"handler {i}", f"called {i}")]
     assert ends(result) == [*rounds, "last handler", REFUSED]
+
+
+def test_a_signal_during_the_first_callback_does_not_cost_the_exit_handler(run_python):
+    """Regression: imports ran handlers of signals, whose exceptions were printed and dropped."""
+    code = """
+    import atexit
+
+    class Interrupting:
+        def find_spec(self, name, path=None, target=None):
+            raise KeyboardInterrupt
+
+    before = atexit._ncallbacks()
+    del sys.modules["atexit"]
+    sys.meta_path.insert(0, Interrupting())
+    tvm_ffi.convert(len)
+    sys.meta_path.pop(0)
+    print(atexit._ncallbacks() - before)
+    """
+    assert ends(run_python(BEGIN + textwrap.dedent(code))) == ["1"]

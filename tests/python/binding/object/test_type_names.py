@@ -19,6 +19,14 @@ from tvm_ffi._binding.object.type_names import (
 )
 
 
+def test_the_placeholder_of_an_unregistered_type_is_unchanged():
+    """Regression: the brackets were taken for those of type arguments."""
+    message = "Mismatched type on argument #0. Expected `ffi.Array` but got `{}`"
+    assert with_python_type_names(message.format("<unregistered type 63>")) == (
+        "Mismatched type on argument #0. Expected `Array` but got `<unregistered type 63>`"
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "name"),
     [

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import gc
+import operator
 import sys
 
 import pytest
@@ -146,6 +147,90 @@ def test_the_error_of_a_lone_surrogate_names_parameter_field_and_callable(kernel
 
     with pytest.raises(UnicodeEncodeError, match=r"\(while converting result of `.*broken\(\)`\)$"):
         kernels.call(broken)
+
+
+def test_the_error_of_a_lone_surrogate_names_the_place_in_a_container():
+    """Regression: containers that Python code makes or changes added no name to the message."""
+    array, mapping = tvm_ffi.List([1, 2, 3]), tvm_ffi.Dict({"a": 1})
+    for convert, place in (
+        (lambda: tvm_ffi.Array([1, "\ud800"]), "converting Array[1]"),
+        (lambda: tvm_ffi.List(["fine", [1, "\ud800"]]), "converting List[1]"),
+        (lambda: tvm_ffi.Array(["\ud800"] * 40), "converting Array[0]"),
+        (lambda: tvm_ffi.Map({"a": 1, "b": ["\ud800"]}), "converting Map['b']"),
+        (lambda: tvm_ffi.Dict({7: "\ud800"}), "converting Dict[7]"),
+        (lambda: tvm_ffi.Dict({"\ud800": 1}), "converting key '\\ud800' of Dict"),
+        (lambda: tvm_ffi.convert([1, "\ud800"]), "converting Array[1]"),
+        (lambda: operator.add(array, ["\ud800"]), "converting List[3]"),
+        (lambda: array.__setitem__(2, "\ud800"), "converting List[2]"),
+        (lambda: array.insert(-1, "\ud800"), "converting List[-1]"),
+        (lambda: array.append("\ud800"), "passing argument #1 when calling `ListAppend`"),
+        (lambda: array.extend(iter([1, "\ud800"])), "converting item 1 of the values for a List"),
+        (lambda: mapping["\ud800"], "converting key '\\ud800' of Dict"),
+        (lambda: "\ud800" in mapping, "converting key '\\ud800' of Dict"),
+        (
+            lambda: mapping.__setitem__("a", "\ud800"),
+            "passing argument #2 when calling `DictSetItem`",
+        ),
+    ):
+        with pytest.raises(UnicodeEncodeError) as caught:
+            convert()
+        assert str(caught.value).endswith(f"surrogates not allowed (while {place})")
+    assert (list(array), dict(mapping)) == ([1, 2, 3], {"a": 1})
+
+
+class Failing:
+    """A value whose conversion fails."""
+
+    def __tvm_ffi_value__(self):
+        raise ValueError("no value")
+
+    def __repr__(self):
+        return "Failing()"
+
+
+def test_other_errors_of_a_conversion_name_the_place_in_a_container():
+    """Regression: containers that Python code makes added no name to the message."""
+    with pytest.raises(ValueError, match=r"^Array\[1\]: no value$"):
+        tvm_ffi.Array([1, Failing()])
+    with pytest.raises(ValueError, match=r"^Map\['a'\]: no value$"):
+        tvm_ffi.Map({"a": Failing()})
+    with pytest.raises(ValueError, match=r"^key Failing\(\) of Map: no value$"):
+        tvm_ffi.Map({Failing(): 1})
+
+
+def failing():
+    yield 1
+    raise ValueError("an error of the iterable")
+
+
+def test_errors_of_an_iterable_are_unchanged():
+    with pytest.raises(ValueError, match="^an error of the iterable$"):
+        tvm_ffi.Array(failing())
+
+
+@pytest.mark.parametrize(
+    ("use", "label"),
+    [
+        (tvm_ffi.get_global_func, "name of a function"),
+        (lambda name: tvm_ffi.register_global_func(name, len), "name of a function"),
+        (
+            lambda key: py_class(key)(type("C", (tvm_ffi.Object,), {"__annotations__": {}})),
+            "type key",
+        ),
+    ],
+)
+def test_names_with_a_lone_surrogate_are_refused_by_name(use, label):
+    """Regression: the message named neither the function nor the argument."""
+    message = rf"surrogates not allowed: {label} must be text that UTF-8 can encode, got '.ud800'$"
+    with pytest.raises(UnicodeEncodeError, match=message):
+        use("\ud800")
+
+
+def test_the_name_of_a_function_of_a_module_may_be_no_lone_surrogate(kernels):
+    message = r"surrogates not allowed \(while converting the name of a function\)$"
+    for find in (kernels.get_function, kernels.__getitem__):
+        with pytest.raises(UnicodeEncodeError, match=message):
+            find("\ud800")
 
 
 def test_a_result_that_is_not_utf8_is_a_unicode_error(kernels):
