@@ -9,7 +9,7 @@ from tvm_ffi._binding.cpython cimport (
     PyException_GetContext, PyException_SetContext, PyException_SetTraceback, PyTuple_GET_ITEM,
     PyTuple_GET_SIZE,
 )
-from tvm_ffi._binding.object cimport CObject, add_note, check, traceback_at_boundary, traceback_of
+from tvm_ffi._binding.object cimport CObject, add_note, check, traceback_of, without_binding_frames
 
 # Exception classes whose instances contain only a message.  To add context to such an exception, a
 # new exception with a longer message replaces it; exceptions of other classes get a note.
@@ -28,7 +28,7 @@ cdef int explain_argument(
     try:
         check(-2)  # raises the Python exception that is already set
     except BaseException as error:
-        traceback = traceback_at_boundary(error)
+        traceback = without_binding_frames(traceback_of(error))
         try:
             if declared_name is None:
                 declared_name = _name_before(values, position)
@@ -91,7 +91,7 @@ cdef int explain_place(str template, object owner, str attribute, object name) n
     try:
         check(-2)
     except BaseException as error:
-        explained, traceback = error, traceback_at_boundary(error)
+        explained, traceback = error, without_binding_frames(traceback_of(error))
         try:
             where = template.format(getattr(owner, attribute, type(owner).__name__), name)
             explained = add_error_context(error, where, f"While converting {where}")

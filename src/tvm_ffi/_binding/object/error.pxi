@@ -151,7 +151,7 @@ cdef Error _origin_of(object exception):
 
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
-    cdef object traceback = traceback_at_boundary(exception)
+    cdef object traceback = without_binding_frames(traceback_of(exception))
     # Use the C function: frozen dataclasses refuse assignment to `__traceback__`.
     PyException_SetTraceback(exception, traceback)
     cdef bytes kind = _kind_of(exception)

@@ -7,11 +7,6 @@ from cpython.ref cimport PyObject
 cdef object traceback_of(object exception)
 # Return the traceback without its leading entries for frames of the binding.
 cdef object without_binding_frames(object traceback)
-# Return the traceback of an exception that enters or leaves native code, without the leading
-# entries for frames of the binding.  If one exception object was raised more than `_MAX_RAISES`
-# times, the entries of its first raise and of its newest raises are left, because each raise adds
-# entries.
-cdef object traceback_at_boundary(object exception)
 # Return the backtrace text of a traceback; empty for None.
 cdef str backtrace_of(object traceback)
 # Return a frame for each line of a backtrace text, in the order of the text.  The caller ensures

@@ -7,7 +7,6 @@ and only names the line in a traceback.
 """
 
 from cpython.ref cimport PyObject, Py_XDECREF
-from libc.stdint cimport uintptr_t
 
 from tvm_ffi._binding.cpython cimport (
     PyCodeObject, PyCode_NewEmpty, PyException_GetTraceback, PyFrameObject, PyFrame_GetCode,
@@ -18,7 +17,6 @@ cdef extern from "frameobject.h":
     PyFrameObject* PyFrame_New(
         PyThreadState* state, PyCodeObject* code, PyObject* global_names, PyObject* local_names
     ) noexcept
-    PyFrameObject* PyFrame_GetBack(PyFrameObject* frame) noexcept  # new reference or NULL
     int PyTraceBack_Here(PyFrameObject* frame) noexcept
     bint PyTraceBack_Check(object value)
 
@@ -52,70 +50,6 @@ cdef object without_binding_frames(object traceback):
     ):
         traceback = traceback.tb_next
     return traceback
-
-
-# Most raises of one exception object that its traceback shows after the boundary.
-cdef int _MAX_RAISES = 4
-
-
-cdef object traceback_at_boundary(object exception):
-    cdef object traceback = without_binding_frames(traceback_of(exception))
-    cdef object entry = traceback, previous = None
-    cdef object end_of_recent = None, start_of_oldest = None
-    cdef set frames = set()  # addresses of the frames of one raise
-    cdef int num_raises = 1
-    if entry is None or entry.tb_next is None:
-        return traceback
-    while entry is not None:
-        if _begins_other_raise(entry, previous, frames):
-            num_raises += 1
-            if num_raises == _MAX_RAISES:
-                end_of_recent = previous
-            start_of_oldest = entry
-            frames = set()
-        frames.add(_frame_address(entry))
-        previous, entry = entry, entry.tb_next
-    if num_raises > _MAX_RAISES:
-        # Each raise prepends frames to the traceback of the raise before: remove those in between.
-        end_of_recent.tb_next = start_of_oldest
-    return traceback
-
-
-cdef inline uintptr_t _frame_address(object entry) noexcept:
-    return <uintptr_t>(<PyTracebackObject*>entry).tb_frame
-
-
-cdef bint _begins_other_raise(object entry, object previous, set frames) except -1:
-    """Return True if the frame of an entry was not called by a frame in `frames`.
-
-    Frames keep references to their callers, also after they have ended.  Frames without a caller
-    (of native code, and of generators that have ended) say nothing.
-    """
-    cdef PyFrameObject* frame = (<PyTracebackObject*>entry).tb_frame
-    if _frame_address(entry) in frames:
-        return _frame_address(previous) != _frame_address(entry)
-    frame = PyFrame_GetBack(frame)
-    if not frames or frame == NULL:
-        Py_XDECREF(<PyObject*>frame)
-        return False
-    caller = <object><PyObject*>frame
-    Py_XDECREF(<PyObject*>frame)
-    while <uintptr_t><PyObject*>caller not in frames:
-        frame = PyFrame_GetBack(<PyFrameObject*><PyObject*>caller)
-        if frame == NULL:
-            return not _is_generator(<PyFrameObject*><PyObject*>caller)
-        caller = <object><PyObject*>frame
-        Py_XDECREF(<PyObject*>frame)
-    return False
-
-
-cdef bint _is_generator(PyFrameObject* frame) except -1:
-    """Return True for frames of generators and coroutines, which lose their callers."""
-    cdef PyObject* code = <PyObject*>PyFrame_GetCode(frame)
-    flags = (<object>code).co_flags
-    Py_XDECREF(code)
-    # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR of `inspect`
-    return flags & (0x20 | 0x80 | 0x100 | 0x200) != 0
 
 
 cdef str backtrace_of(object traceback):
