@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of calls: the callee's result, return code, error and arguments, and the caller's slot.
+
+`Checks.call` makes every call between two libraries, and between Python and a library. A violation
+is recorded with the name of the function that broke the rule; the call goes on if it safely can.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tvm_ffi_conformance import abi
+from tvm_ffi_conformance.reference.memory import cell, read_byte_array
+from tvm_ffi_conformance.reference.rules import RULES, Violation
+from tvm_ffi_conformance.reference.values import ANY_SIZE, any_at, write_any
+
+if TYPE_CHECKING:
+    from tvm_ffi_conformance.reference.runtime import Runtime
+
+SafeCall = Callable[[int, int, int, int], int]
+
+# Content of the padding of a result slot before the call: a callee that writes all 16 bytes removes
+# it, and a callee that leaves the slot alone is told from one that returned None.
+_UNSET = 0x5A5A5A5A
+# c-abi.md, "7.1 Object and kinds": the host language has an exception pending, passed through.
+ALREADY_SET = "EnvErrorAlreadySet"
+
+
+class Checks:
+    """Records violations, and makes checked calls."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.violations: list[Violation] = []
+        self._frames: dict[int, list[str]] = {}
+        self._lock = threading.Lock()
+
+    # --- Where native code is -------------------------------------------------------------------
+
+    @contextmanager
+    def frame(self, name: str) -> Iterator[None]:
+        """Name the function that the calling thread executes."""
+        frames = self._frames.setdefault(self.runtime.trampoline.thread(), [])
+        frames.append(name)
+        try:
+            yield
+        finally:
+            frames.pop()
+
+    def where(self) -> str:
+        """Return the functions that the calling thread executes, innermost first."""
+        frames = self._frames.get(self.runtime.trampoline.thread(), [])
+        return " called by ".join(reversed(frames[-2:])) or "a native thread"
+
+    def forget_thread(self, number: int) -> None:
+        """Forget a thread that has ended."""
+        self._frames.pop(number, None)
+
+    def report(
+        self, rule_id: str, argument: str, detail: str, *, function: str | None = None
+    ) -> None:
+        """Record that a rule is broken, by the function that runs unless `function` names one."""
+        violation = Violation(RULES[rule_id], function or self.where(), argument, detail)
+        with self._lock:
+            self.violations.append(violation)
+
+    # --- Calls ----------------------------------------------------------------------------------
+
+    def call_from_python(
+        self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int
+    ) -> int:
+        """Call `function` with a result slot that shows whether the callee wrote all of it."""
+        # abi-overview-2025.txt, "Function Calling Convention": before the call, the caller sets
+        # the type index of the result to None, or to another index that is not of an object.
+        write_any(out, abi.kTVMFFINone, length=_UNSET)
+        return self._call(name, function, handle, args, n, out)
+
+    def call_from_native(self, function: SafeCall, func: int, args: int, n: int, out: int) -> int:
+        """Call `function` for a native caller, whose result slot and arguments are checked."""
+        if bytes(any_at(out)) != bytes(ANY_SIZE):
+            # abi-overview.rst, "Function": the caller must zero-initialize result before the call.
+            index = any_at(out).type_index
+            self.report("call.result-cleared", "result", f"slot with type index {index}, not zeros")
+        for position in range(n):
+            self.check_argument(args, position)
+        write_any(out, abi.kTVMFFINone, length=_UNSET)
+        name = self.runtime.functions.name_of(func)
+        return self._call(name, function, func, args, n, out)
+
+    def check_argument(self, args: int, position: int) -> None:
+        """Check one argument of a native caller."""
+        self.runtime.values.check(args + position * ANY_SIZE, f"args[{position}]")
+
+    def _call(
+        self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int
+    ) -> int:
+        errors = self.runtime.errors
+        before = ctypes.string_at(args, n * ANY_SIZE) if n else b""
+        # An error that is pending already belongs to the caller; it is not counted for the callee.
+        pending_before = errors.pending_handle()
+        with self.frame(name):
+            code = function(handle or None, args or None, n, out)
+            self._check_arguments(args, n, before)
+            pending = errors.pending_handle()
+            if code == 0:
+                self._check_success(out, pending, pending_before)
+            else:
+                self._check_failure(code, out, pending)
+        return code
+
+    def _check_arguments(self, args: int, n: int, before: bytes) -> None:
+        """Check that the callee did not change its arguments."""
+        # stable-c-abi.rst, "Key Idea: A Single C ABI for all Functions": const TVMFFIAny* args.
+        if n and ctypes.string_at(args, n * ANY_SIZE) != before:
+            for position in range(n):
+                start = position * ANY_SIZE
+                if bytes(any_at(args, position)) != before[start : start + ANY_SIZE]:
+                    self.report(
+                        "call.arguments-constant", f"args[{position}]", "the callee changed it"
+                    )
+
+    def _check_success(self, out: int, pending: int, pending_before: int) -> None:
+        """Check the result of a call that returned 0."""
+        if pending and pending != pending_before:
+            # stable-c-abi.rst, "Callee: add_one_cpu Kernel": 0 on success, non-zero on failure.
+            text = self.runtime.errors.summary(pending)
+            self.report("error.unreported", "return value", f"0 with the raised error {text}")
+            self.runtime.errors.clear()
+        value = any_at(out)
+        if value.type_index == abi.kTVMFFINone and value.zero_padding == _UNSET:
+            # stable-c-abi.rst, "Function Calling Convention": kTVMFFINone for no return value.
+            if value.v_uint64 == 0:
+                self.report("call.result-unset", "result", "the callee did not write the slot")
+            else:
+                self.report("any.padding", "result", "zero_padding was not written")
+            write_any(out, abi.kTVMFFINone)
+        elif value.zero_padding == _UNSET:
+            # c-abi.md, "3. TVMFFIAny": a result slot must be written completely.
+            self.report("any.padding", "result", "zero_padding was not written")
+            value.zero_padding = 0
+        if not self.runtime.values.check(out, "result", owned=True):
+            write_any(out, abi.kTVMFFINone)
+        else:
+            self.runtime.containers_check(out, "result")
+
+    def _check_failure(self, code: int, out: int, pending: int) -> None:
+        """Check the error of a call that returned another code than 0."""
+        # abi-overview.rst, "Function": the return value is 0 for success and -1 for errors.
+        # c-abi.md, "6.1 Conventions": -2 means that a Python exception is set already.
+        if code not in {-1, -2}:
+            self.report("call.return-code", "return value", f"{code}")
+        if any_at(out).type_index >= abi.kTVMFFIStaticObjectBegin:
+            # c-abi.md, "13.1 The packed convention": the callee leaves the result on error.
+            self.report("call.result-on-error", "result", "an object remains in the slot")
+        write_any(out, abi.kTVMFFINone)
+        if not pending:
+            # stable-c-abi.rst, "Callee: add_one_cpu Kernel": when an error occurs, set it.
+            if code != -2:  # noqa: PLR2004
+                self.report("error.missing", "return value", f"{code} without a raised error")
+            return
+        self.check_error(pending)
+
+    def check_error(self, error: int) -> None:
+        """Check the kind and the message of an error."""
+        content = cell(abi.TVMFFIErrorCell, error)
+        kind = read_byte_array(content.kind).decode("utf-8", "replace")
+        if not kind:
+            self.report("error.kind", "kind", "the error has no kind")
+        if not read_byte_array(content.message) and kind != ALREADY_SET:
+            # stable-c-abi.rst, "Callee: add_one_cpu Kernel": set an error message.
+            self.report("error.text", "message", f"{kind} without a message")
+
