@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
+from tvm_ffi_conformance.reference.maps import MAPS
 from tvm_ffi_conformance.reference.memory import cell, read_byte_array
 from tvm_ffi_conformance.reference.rules import RULES, Violation
+from tvm_ffi_conformance.reference.sequences import SEQUENCES
 from tvm_ffi_conformance.reference.values import ANY_SIZE, any_at, write_any
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ SafeCall = Callable[[int, int, int, int], int]
 # Content of the padding of a result slot before the call: a callee that writes all 16 bytes removes
 # it, and a callee that leaves the slot alone is told from one that returned None.
 _UNSET = 0x5A5A5A5A
+_MAX_DEPTH = 16  # of containers in containers that are checked
 # c-abi.md, "7.1 Object and kinds": the host language has an exception pending, passed through.
 ALREADY_SET = "EnvErrorAlreadySet"
 
@@ -95,9 +98,7 @@ class Checks:
         """Check one argument of a native caller."""
         self.runtime.values.check(args + position * ANY_SIZE, f"args[{position}]")
 
-    def _call(
-        self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int
-    ) -> int:
+    def _call(self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int) -> int:
         errors = self.runtime.errors
         before = ctypes.string_at(args, n * ANY_SIZE) if n else b""
         # An error that is pending already belongs to the caller; it is not counted for the callee.
@@ -145,7 +146,24 @@ class Checks:
         if not self.runtime.values.check(out, "result", owned=True):
             write_any(out, abi.kTVMFFINone)
         else:
-            self.runtime.containers_check(out, "result")
+            self._check_elements(out, "result", 0)
+
+    def _check_elements(self, address: int, argument: str, depth: int) -> None:
+        """Check the elements of a container, which are owned values, too."""
+        value, values = any_at(address), self.runtime.values
+        if depth == _MAX_DEPTH:
+            return
+        if value.type_index in SEQUENCES:
+            elements = self.runtime.sequences.elements(value.v_obj)
+        elif value.type_index in MAPS:
+            pairs = self.runtime.maps.pairs(value.v_obj)
+            elements = [part for pair in pairs for part in (pair, pair + ANY_SIZE)]
+        else:
+            return
+        for position, element in enumerate(elements):
+            name = f"{argument}[{position}]"
+            if values.check(element, name, owned=True):
+                self._check_elements(element, name, depth + 1)
 
     def _check_failure(self, code: int, out: int, pending: int) -> None:
         """Check the error of a call that returned another code than 0."""
@@ -173,4 +191,3 @@ class Checks:
         if not read_byte_array(content.message) and kind != ALREADY_SET:
             # stable-c-abi.rst, "Callee: add_one_cpu Kernel": set an error message.
             self.report("error.text", "message", f"{kind} without a message")
-

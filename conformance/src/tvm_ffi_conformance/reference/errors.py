@@ -224,5 +224,3 @@ class Errors:
         array.data, array.size = buffer + size, len(text)
         self._backtraces[number] = buffer
         return buffer
-
-

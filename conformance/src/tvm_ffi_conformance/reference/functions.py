@@ -37,6 +37,7 @@ class Functions:
         self.runtime = runtime
         self.names: dict[int, str] = {}
         self._bodies: dict[int, Body] = {}
+        self._symbols: dict[int, Callable[[int, int, int, int], int]] = {}
         self.globals: dict[str, int] = {}
         self.metadata: dict[str, tuple[str, str]] = {}  # metadata and documentation by name
 
@@ -55,6 +56,16 @@ class Functions:
     def _destroy(self, address: int) -> None:
         self.names.pop(address, None)
         self._bodies.pop(address, None)
+        self._symbols.pop(address, None)
+
+    def new_symbol(self, symbol: int, name: str, module: int) -> int:
+        """Return a function object for an exported symbol; it keeps `module` alive."""
+        stub = self.runtime.trampoline.address("tvm_ffi_reference_safe_call")
+        address = self.new(stub, name)
+        self.runtime.objects.incref(module)
+        self.runtime.objects.records[address].references.append(module)
+        self._symbols[address] = SAFE_CALL(symbol)
+        return address
 
     def new_closure(self, name: str, body: Body, references: Sequence[int] = ()) -> int:
         """Return a function object that calls `body`; it takes over `references`."""
@@ -85,12 +96,25 @@ class Functions:
         return address
 
     def on_safe_call(self, handle: int, args: int, n: int, result: int) -> int:
-        """Run a closure of Python, or forward to a native callback; safe_call of both objects."""
+        """Run a function whose safe_call is of the reference; check the call if none did yet."""
+        name = self.name_of(handle)
+        if self.runtime.checks.where().split(" called by ")[0] == name:
+            return self._run(handle, args, n, result)
+        # C++ clients call the pointer in the cell without TVMFFIFunctionCall.
+        run = lambda *call: self._run(*(part or 0 for part in call))  # noqa: E731
+        return self.runtime.checks.call_from_native(run, handle, args, n, result)
+
+    def _run(self, handle: int, args: int, n: int, result: int) -> int:
+        """Run a closure of Python, an exported symbol, or a native callback."""
         body = self._bodies.get(handle)
         if body is not None:
             return self.runtime.guard(self.name_of(handle), lambda: body(args, n, result))
+        symbol = self._symbols.get(handle)
+        if symbol is not None:
+            # c-abi.md, "13.3 Exported function symbols": the handle argument is null.
+            return symbol(None, args or None, n, result)
         self_pointer, callback = (read_pointer(handle + _SIZE + 8 * i) for i in (0, 1))
-        return SAFE_CALL(callback)(self_pointer, args, n, result)
+        return SAFE_CALL(callback)(self_pointer, args or None, n, result)
 
     def name_of(self, handle: int) -> str:
         """Return the name of a function for messages."""

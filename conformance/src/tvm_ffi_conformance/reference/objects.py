@@ -53,6 +53,8 @@ class Record:
     """Strong references that the reference implementation itself owns."""
     destroyed: bool = False
     reported: bool = False
+    block: int = 0
+    """The allocation; before `address` where an object begins before its header."""
 
 
 class Objects:
@@ -74,10 +76,18 @@ class Objects:
     # --- Creation -------------------------------------------------------------------------------
 
     def new(
-        self, type_index: int, size: int, destroy: Callable[[int], None] | None = None
+        self,
+        type_index: int,
+        size: int,
+        destroy: Callable[[int], None] | None = None,
+        before: int = 0,
     ) -> Record:
-        """Return a new object with one strong reference, which belongs to the caller."""
-        address = self.runtime.heap.allocate(size, f"object of type {type_index}")
+        """Return a new object with one strong reference, which belongs to the caller.
+
+        The header follows `before` bytes of the object.
+        """
+        block = self.runtime.heap.allocate(before + size, f"object of type {type_index}")
+        address = block + before
         header = at(abi.TVMFFIObject, address)
         # c-abi.md, "4.2 Counting protocol": one strong count; all strong owners together hold one
         # weak count.
@@ -86,7 +96,8 @@ class Objects:
         # abi-overview-2025.txt, "Object Storage Format": the deleter ensures that objects of one
         # runtime can be deleted by another; every owner calls the pointer in the header.
         header.deleter = self.runtime.trampoline.address("tvm_ffi_reference_object_deleter")
-        record = Record(address, type_index, self.runtime.checks.where(), self.scope, destroy)
+        born = self.runtime.checks.where()
+        record = Record(address, type_index, born, self.scope, destroy, block=block)
         self.dead.pop(address, None)
         self.records[address] = record
         return record
@@ -149,7 +160,7 @@ class Objects:
         if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
             del self.records[address]
             self.dead[address] = record
-            self.runtime.heap.release(address)
+            self.runtime.heap.release(record.block)
 
     # --- The references of the reference implementation -------------------------------------------
 
@@ -235,7 +246,9 @@ class Objects:
                 continue
             record.reported = True
             count = at(abi.TVMFFIObject, record.address).combined_ref_count
-            detail = f"{count & STRONG_MASK} strong and {(count >> 32) - 1} weak reference(s) remain"
+            detail = (
+                f"{count & STRONG_MASK} strong and {(count >> 32) - 1} weak reference(s) remain"
+            )
             if record.destroyed:
                 detail = f"{count >> 32} weak reference(s) remain"
             key = self.runtime.types.key_of(record.type_index)
@@ -250,20 +263,24 @@ class Objects:
             changed = heap.changed(block)
             if changed:
                 self._report_write(block, changed)
-        for address in heap.quarantine:
-            self.dead.pop(address, None)
+        self.dead = {
+            address: record
+            for address, record in self.dead.items()
+            if record.block not in heap.quarantine
+        }
         heap.drain()
 
     def _report_write(self, block: Block, changed: list[int]) -> None:
         """Report a change of quarantined memory: of the counter, or of other bytes."""
-        record = self.dead.get(block.address)
+        dead = (record for record in self.dead.values() if record.block == block.address)
+        record = next(dead, None)
         poison = int.from_bytes(bytes([POISON]) * 8, "little")
         argument, rule = block.purpose, "object.written-after-release"
         if record is not None:
-            argument = self.describe(block.address)
+            argument = self.describe(record.address)
             # Native code counts references itself: a changed counter is an addition or a release.
-            if max(changed) < 8:  # noqa: PLR2004  # the counter has 8 bytes
-                count = at(abi.TVMFFIObject, block.address).combined_ref_count
+            if max(changed) < record.address - record.block + 8:
+                count = at(abi.TVMFFIObject, record.address).combined_ref_count
                 released = (count & STRONG_MASK) < (poison & STRONG_MASK)
                 kind = "released-too-often" if released else "used-after-release"
                 rule = f"object.{kind}"
@@ -281,7 +298,9 @@ class Objects:
         if obj and self.check_handle(obj, "obj", releases=True):
             self.decref(obj)
 
-    def TVMFFIObjectCreateOpaque(self, handle: int, type_index: int, deleter: int, out: int) -> None:
+    def TVMFFIObjectCreateOpaque(
+        self, handle: int, type_index: int, deleter: int, out: int
+    ) -> None:
         # c-abi.md, "6.2 Version, objects, allocation": the type index must be 74; deleter(handle)
         # runs when the strong count reaches 0.
         if type_index != abi.kTVMFFIOpaquePyObject:
@@ -321,4 +340,3 @@ class Objects:
             self.runtime.checks.report("object.released-too-often", "ptr", "space is released")
         else:
             self.runtime.heap.release(block)
-

@@ -14,12 +14,21 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from tvm_ffi_conformance import abi
+from tvm_ffi_conformance.reference.builtins import Builtins
 from tvm_ffi_conformance.reference.checks import Checks
+from tvm_ffi_conformance.reference.convert import Convert
+from tvm_ffi_conformance.reference.dtypes import DataTypes
+from tvm_ffi_conformance.reference.environment import Environment
 from tvm_ffi_conformance.reference.errors import Errors
 from tvm_ffi_conformance.reference.functions import Functions
+from tvm_ffi_conformance.reference.hashing import Hashing
+from tvm_ffi_conformance.reference.maps import Maps
 from tvm_ffi_conformance.reference.memory import Heap
+from tvm_ffi_conformance.reference.modules import Modules
 from tvm_ffi_conformance.reference.objects import Objects
+from tvm_ffi_conformance.reference.sequences import Sequences
 from tvm_ffi_conformance.reference.strings import Strings
+from tvm_ffi_conformance.reference.tensors import Tensors
 from tvm_ffi_conformance.reference.trampoline import Trampoline
 from tvm_ffi_conformance.reference.types import Types
 from tvm_ffi_conformance.reference.values import Pending, Raised, Values
@@ -48,22 +57,35 @@ class Runtime:
         self.strings = Strings(self)
         self.errors = Errors(self)
         self.functions = Functions(self)
-        self._once = threading.RLock()
+        self.tensors = Tensors(self)
+        self.dtypes = DataTypes(self)
+        self.environment = Environment(self)
+        self.sequences = Sequences(self)
+        self.hashing = Hashing(self)
+        self.maps = Maps(self)
+        self.modules = Modules(self)
+        self.once = threading.RLock()
+        """Guards one-time handles and the look-up of imports."""
         self._bind()
+        self.convert = Convert(self)
+        self.builtins = Builtins(self)
 
     def _bind(self) -> None:
         """Connect the trampoline's functions to the methods of the chapters."""
         chapters = [self, *vars(self).values()]
         for name, prototype in abi.FUNCTIONS.items():
-            method = next((getattr(c, name) for c in chapters if hasattr(c, name)), None)
-            if method is not None:
-                self.trampoline.bind(name, self._boundary(name, prototype, method))
+            method = next(getattr(c, name) for c in chapters if hasattr(c, name))
+            self.trampoline.bind(name, self._boundary(name, prototype, method))
         stored = {
             "object_deleter": self.objects.on_deleter,
             "allocate": self.objects.on_allocate,
             "delete_space": self.objects.on_delete_space,
             "update_backtrace": self.errors.on_update_backtrace,
             "safe_call": self.functions.on_safe_call,
+            "data_deleter": self.sequences.on_data_deleter,
+            "managed_deleter": self.tensors.on_managed_deleter,
+            "managed_versioned_deleter": self.tensors.on_managed_deleter,
+            "set_error": self.environment.on_set_error,
             "thread_exit": self._on_thread_exit,
         }
         for name, method in stored.items():
@@ -124,10 +146,8 @@ class Runtime:
     def _on_thread_exit(self, number: int) -> None:
         """Release the state of a native thread that ends."""
         self.errors.forget_thread(number)
+        self.environment.forget_thread(number)
         self.checks.forget_thread(number)
-
-    def containers_check(self, address: int, argument: str) -> None:
-        """Check the elements of a container value."""
 
     # --- C functions without a chapter ------------------------------------------------------------
 

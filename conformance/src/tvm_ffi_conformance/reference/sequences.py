@@ -156,9 +156,7 @@ class Sequences:
         for position in range(start, stop):
             self.runtime.values.release(content.data + ANY_SIZE * position)
         first = content.data + ANY_SIZE * start
-        ctypes.memmove(
-            first, content.data + ANY_SIZE * stop, ANY_SIZE * (content.size - stop)
-        )
+        ctypes.memmove(first, content.data + ANY_SIZE * stop, ANY_SIZE * (content.size - stop))
         content.size -= stop - start
 
     def pop(self, handle: int, position: int, out: int) -> None:

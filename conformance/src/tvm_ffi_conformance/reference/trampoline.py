@@ -27,7 +27,6 @@ from typing import Callable
 from tvm_ffi_conformance import abi
 
 
-
 # Callbacks whose addresses the reference stores in objects, managed tensors and tables.
 CALLBACKS = abi.prototypes("""
 void tvm_ffi_reference_object_deleter(void* self, int flags)
@@ -47,6 +46,8 @@ _PRELUDE = """\
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 typedef struct { const char* data; size_t size; } TVMFFIByteArray;
 
@@ -68,6 +69,15 @@ EXPORT uint64_t tvm_ffi_reference_fetch_add(uint64_t* counter, uint64_t change) 
 EXPORT void* tvm_ffi_reference_exchange(void** address, void* value) {
   return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL);
 }
+
+/* Module objects have a vtable, whose members need a C++ compiler: each entry ends the process. */
+static void missing_member(void) {
+  fputs("tvm_ffi_conformance.reference: C++ members of ModuleObj are not implemented\\n", stderr);
+  abort();
+}
+EXPORT void (*tvm_ffi_reference_vtable[12])(void) = {
+    missing_member, missing_member, missing_member, missing_member, missing_member, missing_member,
+    missing_member, missing_member, missing_member, missing_member, missing_member, missing_member};
 
 /* Numbers of threads are never used again, unlike the identifiers of the system. */
 static pthread_key_t key;
@@ -148,7 +158,10 @@ def _definition(index: int, name: str) -> str:
 def source() -> str:
     """Return the C source of the trampoline."""
     names = list(PROTOTYPES)
-    prelude = _PRELUDE % {"count": len(names), "thread_exit": names.index("tvm_ffi_reference_thread_exit")}
+    prelude = _PRELUDE % {
+        "count": len(names),
+        "thread_exit": names.index("tvm_ffi_reference_thread_exit"),
+    }
     definitions = [_definition(index, name) for index, name in enumerate(names)]
     return "\n".join([prelude, *definitions])
 
@@ -222,6 +235,10 @@ class Trampoline:
         """Return the address of an exported function."""
         function = getattr(self.library, name)
         return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def vtable(self) -> int:
+        """Return the address of the vtable of module objects."""
+        return ctypes.addressof(ctypes.c_void_p.in_dll(self.library, "tvm_ffi_reference_vtable"))
 
     def close(self) -> None:
         """Empty the table: functions that are called from now on return 0."""

@@ -231,9 +231,7 @@ class Types:
         count = entry.num_fields
         entry.fields = self._append(abi.TVMFFIFieldInfo, info, entry.fields, count)
         entry.num_fields = count + 1
-        field = at(
-            abi.TVMFFIFieldInfo, entry.fields + ctypes.sizeof(abi.TVMFFIFieldInfo) * count
-        )
+        field = at(abi.TVMFFIFieldInfo, entry.fields + ctypes.sizeof(abi.TVMFFIFieldInfo) * count)
         # c-abi.md, "6.6 Types and reflection": the default is kept only with HasDefault; a setter
         # that is a function object is retained.
         if field.flags & abi.kTVMFFIFieldFlagBitMaskHasDefault:
@@ -340,5 +338,3 @@ def hash_type_key(key: bytes) -> int:
     if whole < len(key):
         value = (value ^ int.from_bytes(key[whole:], "little")) * multiplier & mask
     return mix(mix(value) * multiplier & mask)
-
-
