@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 SafeCall = Callable[[int, int, int, int], int]
 
-# Content of the padding of a result slot before the call: a callee that writes all 16 bytes removes
-# it, and a callee that leaves the slot alone is told from one that returned None.
-_UNSET = 0x5A5A5A5A
+# Content of the padding and the payload of a result slot before the call: the bytes that the callee
+# does not write are noticed.
+_UNSET_PADDING, _UNSET_PAYLOAD = 0x5A5A5A5A, 0x5A5A5A5A_5A5A5A5A
 _MAX_DEPTH = 16  # of containers in containers that are checked
 # c-abi.md, "7.1 Object and kinds": the host language has an exception pending, passed through.
 ALREADY_SET = "EnvErrorAlreadySet"
@@ -54,10 +54,13 @@ class Checks:
         finally:
             frames.pop()
 
+    def frames(self) -> list[str]:
+        """Return the functions that the calling thread executes, outermost first."""
+        return self._frames.get(self.runtime.trampoline.thread(), [])
+
     def where(self) -> str:
-        """Return the functions that the calling thread executes, innermost first."""
-        frames = self._frames.get(self.runtime.trampoline.thread(), [])
-        return " called by ".join(reversed(frames[-2:])) or "a native thread"
+        """Return the function that the calling thread executes, and its caller."""
+        return " called by ".join(reversed(self.frames()[-2:])) or "outside a call"
 
     def forget_thread(self, number: int) -> None:
         """Forget a thread that has ended."""
@@ -79,7 +82,7 @@ class Checks:
         """Call `function` with a result slot that shows whether the callee wrote all of it."""
         # abi-overview-2025.txt, "Function Calling Convention": before the call, the caller sets
         # the type index of the result to None, or to another index that is not of an object.
-        write_any(out, abi.kTVMFFINone, length=_UNSET)
+        write_any(out, abi.kTVMFFINone, _UNSET_PAYLOAD, _UNSET_PADDING)
         return self._call(name, function, handle, args, n, out)
 
     def call_from_native(self, function: SafeCall, func: int, args: int, n: int, out: int) -> int:
@@ -90,7 +93,7 @@ class Checks:
             self.report("call.result-cleared", "result", f"slot with type index {index}, not zeros")
         for position in range(n):
             self.check_argument(args, position)
-        write_any(out, abi.kTVMFFINone, length=_UNSET)
+        write_any(out, abi.kTVMFFINone, _UNSET_PAYLOAD, _UNSET_PADDING)
         name = self.runtime.functions.name_of(func)
         return self._call(name, function, func, args, n, out)
 
@@ -131,22 +134,30 @@ class Checks:
             text = self.runtime.errors.summary(pending)
             self.report("error.unreported", "return value", f"0 with the raised error {text}")
             self.runtime.errors.clear()
-        value = any_at(out)
-        if value.type_index == abi.kTVMFFINone and value.zero_padding == _UNSET:
-            # stable-c-abi.rst, "Function Calling Convention": kTVMFFINone for no return value.
-            if value.v_uint64 == 0:
-                self.report("call.result-unset", "result", "the callee did not write the slot")
-            else:
-                self.report("any.padding", "result", "zero_padding was not written")
-            write_any(out, abi.kTVMFFINone)
-        elif value.zero_padding == _UNSET:
-            # c-abi.md, "3. TVMFFIAny": a result slot must be written completely.
-            self.report("any.padding", "result", "zero_padding was not written")
-            value.zero_padding = 0
+        self._check_written(any_at(out))
         if not self.runtime.values.check(out, "result", owned=True):
             write_any(out, abi.kTVMFFINone)
         else:
             self._check_elements(out, "result", 0)
+
+    def _check_written(self, result: abi.TVMFFIAny) -> None:
+        """Check that the callee wrote all of the result slot, or left all of it."""
+        content = (result.type_index, result.zero_padding, result.v_uint64)
+        if content == (abi.kTVMFFINone, _UNSET_PADDING, _UNSET_PAYLOAD):
+            # compiler-integration.md, "Kernel Language Compilers": the example of a callee leaves
+            # the slot, which its caller has set to None.
+            result.zero_padding, result.v_uint64 = 0, 0
+            return
+        if result.zero_padding == _UNSET_PADDING:
+            # c-abi.md, "3. TVMFFIAny": a result slot must be written completely; callers do not
+            # clear the padding.
+            self.report("any.padding", "result", "zero_padding was not written")
+            result.zero_padding = 0
+        if result.v_uint64 == _UNSET_PAYLOAD:
+            # stable-c-abi.rst, "Function Calling Convention": result receives the function result.
+            detail = f"the callee wrote type index {result.type_index} without a payload"
+            self.report("call.result-unset", "result", detail)
+            result.type_index, result.v_uint64 = abi.kTVMFFINone, 0
 
     def _check_elements(self, address: int, argument: str, depth: int) -> None:
         """Check the elements of a container, which are owned values, too."""

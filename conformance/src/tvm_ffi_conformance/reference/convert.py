@@ -81,6 +81,14 @@ class Value:
         """The type key of the object."""
         return self.runtime.types.key_of(self.runtime.objects.type_index(self.handle))
 
+    def to_python(self) -> Any:
+        """Return a container, shape or big integer as a value of Python."""
+        value = abi.TVMFFIAny()
+        write_any(
+            ctypes.addressof(value), self.runtime.objects.type_index(self.handle), self.handle
+        )
+        return self.runtime.convert.load(ctypes.addressof(value))
+
     def release(self) -> None:
         """Release the reference; the value must not be used any more."""
         handle, self.handle = self.handle, 0
@@ -96,6 +104,10 @@ class Function(Value):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.runtime.convert.call(self.handle, arguments)
+
+    def call_for_object(self, *arguments: Any) -> Value:
+        """Call the function and return its result as an object, containers too."""
+        return self.runtime.convert.call(self.handle, arguments, as_object=True)
 
 
 class Module(Value):
@@ -326,7 +338,7 @@ class Convert:
         }
         return classes.get(index, Value)(runtime, handle)
 
-    def call(self, handle: int, arguments: tuple[Any, ...]) -> Any:
+    def call(self, handle: int, arguments: tuple[Any, ...], *, as_object: bool = False) -> Any:
         """Call a function object with Python values; raise `Raised` if it fails."""
         keep: list[Any] = []
         array, release = self._pack(arguments, keep)
@@ -347,7 +359,10 @@ class Convert:
             release()
         if code:
             raise self.runtime.errors.take_as_exception(code)
-        # The result belongs to the caller, who converts it and releases it.
+        # The result belongs to the caller, who keeps it, or converts it and releases it.
+        if as_object and self.runtime.values.object_of(out):
+            self.runtime.objects.adopt(result.v_obj)
+            return Value(self.runtime, result.v_obj)
         value = self.load(out)
         self.runtime.values.release(out)
         return value

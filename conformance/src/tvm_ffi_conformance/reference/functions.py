@@ -98,7 +98,7 @@ class Functions:
     def on_safe_call(self, handle: int, args: int, n: int, result: int) -> int:
         """Run a function whose safe_call is of the reference; check the call if none did yet."""
         name = self.name_of(handle)
-        if self.runtime.checks.where().split(" called by ")[0] == name:
+        if self.runtime.checks.frames()[-1:] == [name]:
             return self._run(handle, args, n, result)
         # C++ clients call the pointer in the cell without TVMFFIFunctionCall.
         run = lambda *call: self._run(*(part or 0 for part in call))  # noqa: E731

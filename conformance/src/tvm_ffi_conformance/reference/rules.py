@@ -99,7 +99,7 @@ _TABLE = [
         "call.result-unset",
         "stable-c-abi.rst",
         "Function Calling Convention",
-        "result receives the function result; use kTVMFFINone for no return value.",
+        "result receives the function result: type index and payload.",
     ),
     Rule(
         "call.result-borrowed",

@@ -132,7 +132,7 @@ class Runtime:
             with self.checks.frame(name):
                 return body()
         except Raised as failure:
-            abort(name, str(failure))
+            abort(name, "\n".join([failure.message, *map(str, self.checks.violations)]))
 
     def _stored(self, name: str, method: Callable[..., object]) -> Callable[..., object]:
         """Return the callback for a function pointer that objects store."""
