@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tvm_ffi_conformance import abi
 from tvm_ffi_conformance.reference.memory import at, text_at
@@ -42,6 +42,7 @@ _EXACT = {
 _EXACT_NAME = re.compile(r"(?:float|fp|f)([468]_e\d+m\d+(?:b11)?(?:fnuz|fnu|fn)?)(.*)", re.DOTALL)
 _BASE_NAME = re.compile(r"(bfloat|bool|float|handle|int|uint|bf|f|i|u)(\d*)(.*)", re.DOTALL)
 _MAX_LANES, _MAX_BITS = 65535, 255
+_FIRST_CUSTOM = 129
 
 
 def parse_dtype(text: str) -> Triple:
@@ -106,21 +107,39 @@ def format_dtype(code: int, bits: int, lanes: int) -> str:
 
 
 class DataTypes:
-    """The two C functions for the text form of data types."""
+    """The two C functions for the text form of data types, custom ones included."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 
+    def _ask(self, name: str, argument: Any) -> Any:
+        """Return the answer of a global function that the runtime does not define."""
+        # c-abi.md, "16.6 Names the runtime calls but does not define".
+        handle = self.runtime.functions.globals.get(name)
+        if handle is None:
+            raise Raised("ValueError", f"Function {name} not found")
+        return self.runtime.convert.call(handle, (argument,))
+
+    def parse(self, text: str) -> Triple:
+        """Return code, bits and lanes of a data type; `custom[NAME]bits` too."""
+        custom = re.fullmatch(r"custom\[(.*?)\](\d+)(.*)", text)
+        if custom is None:
+            return parse_dtype(text)
+        code = self._ask("dtype.get_custom_type_code", custom[1])
+        return code, int(custom[2]), _lanes(text, custom[3])
+
+    def format(self, code: int, bits: int, lanes: int) -> str:
+        """Return the text form of a data type; custom ones too."""
+        if code < _FIRST_CUSTOM:
+            return format_dtype(code, bits, lanes)
+        name = self._ask("dtype.get_custom_type_name", code)
+        return f"custom[{name}]{bits}" + (f"x{lanes}" if lanes > 1 else "")
+
     def TVMFFIDataTypeFromString(self, str_: int, out: int) -> None:
-        text = text_at(str_)
-        custom = re.fullmatch(r"custom\[(.*)\](\d*)(.*)", text)
-        if custom:
-            # c-abi.md, "16.6 Names the runtime calls but does not define".
-            raise Raised("ValueError", "Function dtype.get_custom_type_code not found")
         dtype = at(abi.DLDataType, out)
-        dtype.code, dtype.bits, dtype.lanes = parse_dtype(text)
+        dtype.code, dtype.bits, dtype.lanes = self.parse(text_at(str_))
 
     def TVMFFIDataTypeToString(self, dtype: int, out: int) -> None:
         value = at(abi.DLDataType, dtype)
-        text = format_dtype(value.code, value.bits, value.lanes)
+        text = self.format(value.code, value.bits, value.lanes)
         self.runtime.strings.store_text(text.encode(), out)
