@@ -41,7 +41,7 @@ for program in json.load(sys.stdin):
     try:
         results.append(run(program))
     except Exception:
-        results.append(traceback.format_exc())
+        results.append({"exception": traceback.format_exc()})
 print(json.dumps(results), flush=True)
 os._exit(0)
 """

@@ -73,6 +73,23 @@ value = [right.big_int(), right.big_int_words(2**64 + 5), right.big_int_words(-1
         [2**64 + 5, 2, 1],
         id="big integers",
     ),
+    pytest.param(
+        """
+right = kernels("right")
+like = right.tensor_like(reference.tensor("int32", [3], [1, 2, 3]))
+value = [like.tolist(), error_of(right.tensor_like, reference.tensor("int32", [1, 1], [1]))]
+""",
+        [[0, 0, 0], "ValueError: one dimension only"],
+        id="allocator of a library",
+    ),
+    pytest.param(
+        """
+value = error_of(reference.get_global("ffi.ListPop"), 1, 2)
+""",
+        "TypeError: Mismatched type on argument #0 when calling: `ffi.ListPop`. Expected `List` "
+        "but got `int`",
+        id="wrong argument of a global function",
+    ),
 ]
 
 

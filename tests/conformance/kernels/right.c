@@ -13,8 +13,6 @@
   EXPORT int __tvm_ffi_##name(void* handle, const TVMFFIAny* args, int32_t num_args,            \
                               TVMFFIAny* result)
 
-EXPORT void* __tvm_ffi__library_ctx;
-
 static int return_int(TVMFFIAny* result, int64_t value) {
   result->type_index = kTVMFFIInt;
   result->zero_padding = 0;
@@ -175,14 +173,40 @@ KERNEL(stream) {
   return return_int(result, now == old ? (int64_t)(intptr_t)old : -1);
 }
 
-/* Calls the function that args[0] names, of an imported module or a global one. */
-KERNEL(call_imported) {
-  char name[8] = {0};
-  memcpy(name, args[0].v_bytes, args[0].small_str_len);
-  TVMFFIObjectHandle function; /* borrowed from the module's cache */
-  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, name, &function)) return -1;
-  memset(result, 0, sizeof(*result));
-  return TVMFFIFunctionCall(function, NULL, 0, result);
+/* An allocator with malloc. */
+static void free_tensor(DLManagedTensorVersioned* self) {
+  free(self->dl_tensor.data);
+  free(self->dl_tensor.shape);
+  free(self);
+}
+static int allocate_tensor(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
+                           void (*set_error)(void*, const char*, const char*)) {
+  if (prototype->ndim != 1) {
+    set_error(context, "ValueError", "one dimension only");
+    return -1;
+  }
+  DLManagedTensorVersioned* self = calloc(1, sizeof(*self));
+  self->version.major = 1;
+  self->dl_tensor = *prototype;
+  self->dl_tensor.shape = malloc(sizeof(int64_t));
+  self->dl_tensor.shape[0] = prototype->shape[0];
+  self->dl_tensor.strides = NULL;
+  self->dl_tensor.data = calloc((size_t)prototype->shape[0], 4);
+  self->deleter = free_tensor;
+  *out = self;
+  return 0;
+}
+KERNEL(tensor_like) {
+  TVMFFIObjectHandle tensor;
+  DLPackManagedTensorAllocator old;
+  TVMFFIEnvSetDLPackManagedTensorAllocator(allocate_tensor, 0, &old);
+  int code = TVMFFIEnvTensorAlloc(tensor_of(&args[0]), &tensor);
+  TVMFFIEnvSetDLPackManagedTensorAllocator(old, 0, NULL);
+  if (code) return code;
+  result->type_index = kTVMFFITensor;
+  result->zero_padding = 0;
+  result->v_obj = tensor;
+  return 0;
 }
 
 KERNEL(big_int) {

@@ -54,6 +54,12 @@ static ffi::Function multiplier(int64_t factor) {
   return ffi::Function::FromTyped([factor](int64_t value) { return factor * value; });
 }
 
+// The destructor of a static object releases the string after the interpreter has ended.
+static void keep_until_exit(ffi::String text) {
+  static ffi::Any kept;
+  kept = text;
+}
+
 class PointObj : public ffi::Object {
  public:
   int64_t x = 0;
@@ -81,5 +87,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(extend_list, extend_list);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call, call);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(caught, caught);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(multiplier, multiplier);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(keep_until_exit, keep_until_exit);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(new_point, [](int64_t x) { return Point(x, "a label on the heap"); });
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(point_x, [](Point point) { return point->x; });

@@ -31,20 +31,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from tvm_ffi_conformance.reference.convert import (
-    DataType,
-    Device,
-    Function,
-    Module,
-    Pointer,
-    RawString,
-    Tensor,
-    Value,
-    View,
-)
-from tvm_ffi_conformance.reference.rules import RULES, Rule, Violation
-from tvm_ffi_conformance.reference.runtime import Runtime
-from tvm_ffi_conformance.reference.values import Raised
+from .convert import DataType, Device, Function, Module, Pointer, RawString, Tensor, Value, View
+from .rules import RULES, Rule, Violation
+from .runtime import Runtime
+from .values import Raised
 
 __all__ = [
     "RULES",

@@ -14,8 +14,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from tvm_ffi_conformance.reference import Raised, Reference
-from tvm_ffi_conformance.reference.trampoline import build
+from . import Raised, Reference
+from .trampoline import build
 
 _TENSOR = re.compile(r"(\w+)\[([\d,\s]*)\](?:=(.*))?")
 _WORDS = {"none": None, "true": True, "false": False}

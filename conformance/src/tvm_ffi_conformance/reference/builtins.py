@@ -9,20 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import cell
-from tvm_ffi_conformance.reference.values import (
-    ANY_SIZE,
-    Raised,
-    any_at,
-    copy_any,
-    write_any,
-)
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import cell
+from .values import ANY_SIZE, Raised, any_at, copy_any, write_any
 
 LEFT_OUT = frozenset(
     """
@@ -67,11 +60,10 @@ class Moved(NamedTuple):
     slot: abi.TVMFFIAny
 
 
-class Builtins:
+class Builtins(Chapter):
     """Defines the global functions; each has a text for the types of its parameters."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self._sentinels: dict[str, int] = {}
         self._core()
         for name in ("Array", "List"):
@@ -81,8 +73,6 @@ class Builtins:
             self._map(name)
         self._dict()
         self._module()
-
-    # --- Definition -----------------------------------------------------------------------------
 
     def _define(self, name: str, parameters: str, function: Callable[..., Any]) -> None:
         """Register `function`; a parameter text that ends with ``...`` takes all arguments."""
@@ -157,8 +147,6 @@ class Builtins:
         objects.incref(self._sentinels[name])
         return Owned(abi.kTVMFFIObject, self._sentinels[name])
 
-    # --- c-abi.md, "16.1 Core and reflection" -------------------------------------------------------
-
     def _core(self) -> None:
         runtime, define = self.runtime, self._define
         functions = runtime.functions
@@ -207,8 +195,6 @@ class Builtins:
         )
         values.to_owned(address, record.address + abi.HEADER_SIZE)
         return Owned(abi.kTVMFFIVisitInterrupt, record.address)
-
-    # --- c-abi.md, "16.2 Containers" ----------------------------------------------------------------
 
     def _sequence(self, name: str) -> None:
         sequences, define = self.runtime.sequences, self._define
@@ -265,7 +251,7 @@ class Builtins:
 
     def _first_device(self, address: int) -> Any:
         """Return the first device that is not the CPU, depth first."""
-        from tvm_ffi_conformance.reference.convert import Device
+        from .convert import Device
 
         tensor = self.runtime.tensors.tensor_of(address)
         if tensor is not None:
@@ -332,8 +318,6 @@ class Builtins:
         define("DictSetItem", "Dict any any", maps.set)
         define("DictErase", "Dict any", lambda h, key: maps.erase(h, key) and None)
         define("DictClear", "Dict", maps.clear)
-
-    # --- c-abi.md, "16.3 Modules" -------------------------------------------------------------------
 
     def _module(self) -> None:
         modules, define, index = self.runtime.modules, self._define, abi.kTVMFFIModule

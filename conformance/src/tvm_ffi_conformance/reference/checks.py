@@ -11,17 +11,15 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.maps import MAPS
-from tvm_ffi_conformance.reference.memory import cell, read_byte_array
-from tvm_ffi_conformance.reference.rules import RULES, Violation
-from tvm_ffi_conformance.reference.sequences import SEQUENCES
-from tvm_ffi_conformance.reference.values import ANY_SIZE, any_at, write_any
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .maps import MAPS
+from .memory import cell, read_byte_array
+from .rules import RULES, Violation
+from .sequences import SEQUENCES
+from .values import ANY_SIZE, any_at, write_any
 
 SafeCall = Callable[[int, int, int, int], int]
 
@@ -33,16 +31,13 @@ _MAX_DEPTH = 16  # of containers in containers that are checked
 ALREADY_SET = "EnvErrorAlreadySet"
 
 
-class Checks:
+class Checks(Chapter):
     """Records violations, and makes checked calls."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.violations: list[Violation] = []
         self._frames: dict[int, list[str]] = {}
         self._lock = threading.Lock()
-
-    # --- Where native code is -------------------------------------------------------------------
 
     @contextmanager
     def frame(self, name: str) -> Iterator[None]:
@@ -73,8 +68,6 @@ class Checks:
         violation = Violation(RULES[rule_id], function or self.where(), argument, detail)
         with self._lock:
             self.violations.append(violation)
-
-    # --- Calls ----------------------------------------------------------------------------------
 
     def call_from_python(
         self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int

@@ -10,19 +10,15 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.dtypes import format_dtype, parse_dtype
-from tvm_ffi_conformance.reference.memory import cell, write_int64s
-from tvm_ffi_conformance.reference.tensors import compact_strides, read_tensor
-from tvm_ffi_conformance.reference.values import (
-    ANY_SIZE,
-    BORROWED,
-    any_at,
-    write_any,
-    write_float,
-)
+
+from .chapter import Chapter
+from .dtypes import format_dtype, parse_dtype
+from .memory import cell, write_int64s
+from .tensors import compact_strides, read_tensor
+from .values import ANY_SIZE, BORROWED, any_at, write_any, write_float
 
 if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+    from .runtime import Runtime
 
 _ELEMENTS = {
     "int8": ctypes.c_int8,
@@ -72,7 +68,7 @@ class Value:
     """An object of the ABI that Python owns a reference to, until `release` or the scope's end."""
 
     def __init__(self, runtime: Runtime, handle: int) -> None:
-        self.runtime = runtime
+        super().__init__(runtime)
         self.handle = handle
         runtime.convert.values.append(self)
 
@@ -168,11 +164,10 @@ class View:
     tensor: Tensor
 
 
-class Convert:
+class Convert(Chapter):
     """Packs arguments, calls functions and reads results."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.values: list[Value] = []
 
     def release_all(self) -> None:
@@ -180,8 +175,6 @@ class Convert:
         for value in self.values:
             value.release()
         self.values.clear()
-
-    # --- From Python ----------------------------------------------------------------------------
 
     def new_tensor(self, dtype: str, shape: list[int], elements: list[Any]) -> Tensor:
         """Return a new tensor; its elements are in row-major order."""
@@ -287,19 +280,13 @@ class Convert:
 
         return self.runtime.functions.new_closure(name, body)
 
-    # --- To Python ------------------------------------------------------------------------------
-
     def load(self, address: int) -> Any:
         """Return the value at `address` as a Python value; objects gain a reference."""
         value, runtime = any_at(address), self.runtime
         index = value.type_index
         content = runtime.strings.read(address)
         if content is not None:
-            is_bytes = index in {
-                abi.kTVMFFISmallBytes,
-                abi.kTVMFFIBytes,
-                abi.kTVMFFIByteArrayPtr,
-            }
+            is_bytes = index in {abi.kTVMFFISmallBytes, abi.kTVMFFIBytes, abi.kTVMFFIByteArrayPtr}
             return content if is_bytes else content.decode("utf-8", "replace")
         if index == abi.kTVMFFIInt:
             return value.v_int64

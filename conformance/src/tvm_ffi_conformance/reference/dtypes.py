@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import at, text_at
-from tvm_ffi_conformance.reference.values import Raised
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, text_at
+from .values import Raised
 
 Triple = tuple[int, int, int]  # code, bits, lanes as uint16
 
@@ -106,11 +105,8 @@ def format_dtype(code: int, bits: int, lanes: int) -> str:
     raise Raised("ValueError", f"DLDataType contains unknown type_code={code}")
 
 
-class DataTypes:
+class DataTypes(Chapter):
     """The two C functions for the text form of data types, custom ones included."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
     def _ask(self, name: str, argument: Any) -> Any:
         """Return the answer of a global function that the runtime does not define."""

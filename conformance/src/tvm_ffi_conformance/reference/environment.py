@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import read_c_string, read_pointer, write_pointer
-from tvm_ffi_conformance.reference.values import Pending, Raised
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import read_c_string, read_pointer, write_pointer
+from .values import Pending, Raised
 
 _ALLOCATOR = abi.callback("DLPackManagedTensorAllocator")
 _INIT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -21,11 +19,10 @@ _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_int)
 _C_API = ("PyErr_CheckSignals", "PyGILState_Ensure", "PyGILState_Release")
 
 
-class Environment:
+class Environment(Chapter):
     """What a library asks of the process around it: streams, memory for tensors, signals."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         # c-abi.md, "6.9 Environment": the stream table belongs to the thread.
         self._streams: dict[tuple[int, int, int], int] = {}
         self._thread_allocators: dict[int, int] = {}
@@ -41,8 +38,6 @@ class Environment:
         for key in [key for key in self._streams if key[0] == number]:
             del self._streams[key]
 
-    # --- Streams --------------------------------------------------------------------------------
-
     def TVMFFIEnvSetStream(self, device_type: int, device_id: int, stream: int, out: int) -> None:
         # c-abi.md, "6.9 Environment": the previous value goes to the optional out pointer.
         key = (self._thread(), device_type, device_id)
@@ -53,8 +48,6 @@ class Environment:
     def TVMFFIEnvGetStream(self, device_type: int, device_id: int) -> int:
         # compiler-integration.md, "Kernel Language Compilers": the current environment stream.
         return self._streams.get((self._thread(), device_type, device_id), 0)
-
-    # --- Allocator ------------------------------------------------------------------------------
 
     def TVMFFIEnvSetDLPackManagedTensorAllocator(
         self, allocator: int, write_to_global: int, out: int
@@ -101,8 +94,6 @@ class Environment:
         """Raise the error of an allocator."""
         self.runtime.errors.TVMFFIErrorSetRaisedFromCStr(kind, message)
 
-    # --- Signals --------------------------------------------------------------------------------
-
     def TVMFFIEnvRegisterCAPI(self, name: int, symbol: int) -> None:
         text = read_c_string(name).decode()
         if text not in _C_API:
@@ -121,8 +112,6 @@ class Environment:
             _RELEASE(release)(state)
         if code:
             raise Pending
-
-    # --- One-time handles -------------------------------------------------------------------------
 
     def TVMFFIHandleInitOnce(self, handle_addr: int, init_func: int) -> None:
         # c-abi.md, "6.7 One-time handles": look, take the mutex, look again, call.

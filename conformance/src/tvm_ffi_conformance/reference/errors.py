@@ -5,39 +5,26 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    at,
-    cell,
-    read_byte_array,
-    read_c_string,
-    read_pointer,
-    text_at,
-    write_pointer,
-)
-from tvm_ffi_conformance.reference.values import Raised
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, cell, read_byte_array, read_c_string, read_pointer, text_at, write_pointer
+from .values import Raised
 
 _SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFIErrorCell)
 
 
-class Errors:
+class Errors(Chapter):
     """Creates error objects and keeps the pending error of each thread."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         # abi-overview.rst, "Retrieve Error Object": the error is stored in thread-local storage.
         # Threads of native code have no lasting thread state in Python, so that `threading.local`
         # would forget the error between two calls; the trampoline numbers the threads instead.
         self._pending: dict[int, int] = {}
         self._backtraces: dict[int, int] = {}
-        runtime.objects.layouts[abi.kTVMFFIError] = self._references
-
-    # --- Error objects --------------------------------------------------------------------------
+        self.runtime.objects.layouts[abi.kTVMFFIError] = self._references
 
     def new(
         self, kind: bytes, message: bytes, backtrace: bytes = b"", cause: int = 0, context: int = 0
@@ -109,8 +96,6 @@ class Errors:
         kind, message, _ = self.content(error)
         return f"{kind}: {message}"
 
-    # --- The slot of the thread -------------------------------------------------------------------
-
     def pending_handle(self) -> int:
         """Return the borrowed pending error of the calling thread; 0 if none."""
         return self._pending.get(self.runtime.trampoline.thread(), 0)
@@ -154,8 +139,6 @@ class Errors:
         kind, message, _ = self.content(error)
         self.runtime.objects.decref(error)
         return Raised(kind, message)
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIErrorMoveFromRaised(self, result: int) -> None:
         # abi-overview.rst, "Retrieve Error Object": transfers ownership to the caller and clears

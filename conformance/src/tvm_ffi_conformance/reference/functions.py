@@ -5,21 +5,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    at,
-    cell,
-    read_byte_array,
-    read_pointer,
-    text_at,
-    write_pointer,
-)
-from tvm_ffi_conformance.reference.values import Pending, Raised
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, cell, read_byte_array, read_pointer, text_at, write_pointer
+from .values import Pending, Raised
 
 SAFE_CALL = abi.callback("TVMFFISafeCallType")
 _POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -30,18 +21,15 @@ _WRAPPER_SIZE = _SIZE + 24  # self, the callback and the deleter follow the cell
 Body = Callable[[int, int, int], None]
 
 
-class Functions:
+class Functions(Chapter):
     """Function objects and the table of global functions."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.names: dict[int, str] = {}
         self._bodies: dict[int, Body] = {}
         self._symbols: dict[int, Callable[[int, int, int, int], int]] = {}
         self.globals: dict[str, int] = {}
         self.metadata: dict[str, tuple[str, str]] = {}  # metadata and documentation by name
-
-    # --- Function objects -----------------------------------------------------------------------
 
     def new(self, safe_call: int, name: str, size: int = _SIZE) -> int:
         """Return a new function object."""
@@ -133,8 +121,6 @@ class Functions:
         if code:
             raise Pending(code)
 
-    # --- Global functions -------------------------------------------------------------------------
-
     def set_global(self, name: str, handle: int, *, override: bool = False) -> None:
         """Register a function; the table takes its own reference."""
         if name in self.globals and not override:
@@ -163,8 +149,6 @@ class Functions:
             return False
         self.runtime.objects.drop(handle)
         return True
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIFunctionCreate(self, self_: int, safe_call: int, deleter: int, out: int) -> None:
         # abi-overview.rst, "Construct and Destroy": from a TVMFFISafeCallType and a deleter.

@@ -7,14 +7,12 @@ Clients probe maps in place, so every implementation computes the same numbers.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import cell, read_byte_array
-from tvm_ffi_conformance.reference.values import MASK64, Raised, any_at
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import cell, read_byte_array
+from .values import MASK64, Raised, any_at
 
 _NATIVE_HASH = ctypes.CFUNCTYPE(abi.TVMFFIAny, ctypes.c_void_p)
 _NATIVE_EQUAL = ctypes.CFUNCTYPE(abi.TVMFFIAny, ctypes.c_void_p, ctypes.c_void_p)
@@ -38,11 +36,8 @@ def stable_hash_bytes(content: bytes) -> int:
     return result
 
 
-class Hashing:
+class Hashing(Chapter):
     """AnyHash and AnyEqual."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
     def any_hash(self, address: int) -> int:
         """Return the hash of the value at `address`."""

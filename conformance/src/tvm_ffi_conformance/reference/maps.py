@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import cell
-from tvm_ffi_conformance.reference.values import ANY_SIZE, MASK64, Raised, any_at, copy_any
+
+from .chapter import Chapter
+from .memory import cell
+from .values import ANY_SIZE, MASK64, Raised, any_at, copy_any
 
 if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+    from .runtime import Runtime
 
 # c-abi.md, "9.3 Dense blocks": use the values past 2628 as listed.
 _LARGE_JUMPS = """
@@ -28,11 +30,7 @@ _LARGE_JUMPS = """
 7931691992677701 17846306936293605 40154190677507445 90346928918121501 203280589587557251
 457381325854679626 1029107982097042876 2315492959180353330 5209859154120846435
 """
-JUMPS = [
-    *range(16),
-    *(n * (n + 1) // 2 for n in range(6, 73)),
-    *map(int, _LARGE_JUMPS.split()),
-]
+JUMPS = [*range(16), *(n * (n + 1) // 2 for n in range(6, 73)), *map(int, _LARGE_JUMPS.split())]
 _FIBONACCI = 11400714819323198485
 _SMALL_TAG = 1 << 63
 _SMALL_INITIAL, _SMALL_MAX = 2, 4
@@ -73,8 +71,6 @@ class Table:
     def __init__(self, fields: Fields, runtime: Runtime) -> None:
         self.fields = fields
         self.runtime = runtime
-
-    # --- Slots ----------------------------------------------------------------------------------
 
     def _meta(self, slot: int) -> ctypes.c_uint8:
         """Return the metadata byte of a slot."""
@@ -132,8 +128,6 @@ class Table:
     def _is_full(self) -> bool:
         return self.fields.size + 1 > self.fields.slots * 0.99
 
-    # --- The iteration list -----------------------------------------------------------------------
-
     def _unlink(self, slot: int) -> None:
         """Take a slot out of the iteration list."""
         before, after = self._link(slot, 0).value, self._link(slot, 1).value
@@ -169,8 +163,6 @@ class Table:
         while slot != _NONE:
             yield slot
             slot = self._link(slot, 1).value
-
-    # --- Operations -----------------------------------------------------------------------------
 
     def find(self, key: int) -> int | None:
         """Return the slot of a key."""
@@ -254,13 +246,12 @@ class Table:
             self.runtime.values.release(ctypes.addressof(buffer) + offset)
 
 
-class Maps:
+class Maps(Chapter):
     """Creates, reads and changes Map and Dict objects."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         for index in MAPS:
-            runtime.objects.layouts[index] = self._references
+            self.runtime.objects.layouts[index] = self._references
 
     def new(self, type_index: int) -> int:
         """Return a new empty map."""

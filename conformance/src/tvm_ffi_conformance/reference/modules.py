@@ -10,14 +10,12 @@ import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import read_c_string, read_pointer, write_pointer
-from tvm_ffi_conformance.reference.values import ANY_SIZE, Raised, any_at, write_any
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import read_c_string, read_pointer, write_pointer
+from .values import ANY_SIZE, Raised, any_at, write_any
 
 # c-abi.md, "8. In-memory layout of built-in objects": the handle is 8 bytes after the address of
 # the C++ object, which begins with its vptr; `imports_` and the cache are at +24 and +32.
@@ -75,17 +73,16 @@ def parse_library_bin(content: bytes) -> tuple[list[list[int]], list[tuple[str, 
     return tree, modules
 
 
-class Modules:
+class Modules(Chapter):
     """Loads libraries and finds their functions."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.modules: dict[int, Module] = {}
         self._context_symbols: dict[str, int] = {}
         self._system_symbols: dict[str, int] = {}
         self._system_libraries: dict[str, int] = {}
         self.pinned: list[int] = []
-        runtime.objects.layouts[abi.kTVMFFIModule] = self._references
+        self.runtime.objects.layouts[abi.kTVMFFIModule] = self._references
 
     def new(self, kind: str, find_symbol: Callable[[str], int]) -> int:
         """Return a new module object with an empty Array of imports and an empty Map."""
@@ -105,8 +102,6 @@ class Modules:
 
     def _references(self, handle: int) -> list[int]:
         return [read_pointer(handle + _IMPORTS), read_pointer(handle + _CACHE)]
-
-    # --- Loading --------------------------------------------------------------------------------
 
     def load_file(self, path: str) -> int:
         """Return a new module for a file, through the loader of its format."""
@@ -193,8 +188,6 @@ class Modules:
         for module in modules[1:]:
             self.runtime.objects.decref(module)
         return modules[0]
-
-    # --- Imports and functions --------------------------------------------------------------------
 
     def imports(self, handle: int) -> list[int]:
         """Return the handles of the imported modules."""
@@ -285,8 +278,6 @@ class Modules:
         handle = self._system_libraries[prefix]
         self.runtime.objects.incref(handle)
         return handle
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIEnvModLookupFromImports(self, library_ctx: int, func_name: int, out: int) -> None:
         # c-abi.md, "6.9 Environment": library_ctx is the ModuleObj*; the result is borrowed from a

@@ -11,19 +11,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    POISON,
-    Block,
-    at,
-    write_pointer,
-)
-from tvm_ffi_conformance.reference.values import Raised
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import POISON, Block, at, write_pointer
+from .values import Raised
 
 # abi-overview-2025.txt, "Object Storage Format": the lower 32 bits of combined_ref_count are the
 # strong count, the upper 32 bits the weak count.
@@ -57,23 +50,20 @@ class Record:
     """The allocation; before `address` where an object begins before its header."""
 
 
-class Objects:
+class Objects(Chapter):
     """Creates, counts and deletes objects."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.records: dict[int, Record] = {}
         self.dead: dict[int, Record] = {}
         self.scope = 0
         # For each type with references in its published layout: a function that lists them.
         self.layouts: dict[int, Callable[[int], Iterable[int]]] = {}
-        self._allocator = runtime.heap.permanent(ctypes.sizeof(abi.TVMFFICustomAllocator))
+        self._allocator = self.runtime.heap.permanent(ctypes.sizeof(abi.TVMFFICustomAllocator))
         default = at(abi.TVMFFICustomAllocator, self._allocator)
-        default.allocate = runtime.trampoline.address("tvm_ffi_reference_allocate")
+        default.allocate = self.runtime.trampoline.address("tvm_ffi_reference_allocate")
         self._custom_allocator = self._allocator
         self._spaces: dict[int, int] = {}  # body to block
-
-    # --- Creation -------------------------------------------------------------------------------
 
     def new(
         self,
@@ -101,8 +91,6 @@ class Objects:
         self.dead.pop(address, None)
         self.records[address] = record
         return record
-
-    # --- Counting -------------------------------------------------------------------------------
 
     def strong_count(self, address: int) -> int:
         """Return the strong count of an object."""
@@ -162,8 +150,6 @@ class Objects:
             self.dead[address] = record
             self.runtime.heap.release(record.block)
 
-    # --- The references of the reference implementation -------------------------------------------
-
     def adopt(self, address: int) -> None:
         """Note that a strong reference that exists belongs to the reference implementation."""
         if address in self.records:
@@ -185,8 +171,6 @@ class Objects:
             return
         self.hand_over(address)
         self.decref(address)
-
-    # --- Checks ---------------------------------------------------------------------------------
 
     def describe(self, address: int) -> str:
         """Return a description of an object for messages."""
@@ -286,8 +270,6 @@ class Objects:
                 rule = f"object.{kind}"
         detail = f"bytes at offsets {changed[:8]} were written after the release"
         self.runtime.checks.report(rule, argument, detail, function=record.born if record else None)
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIObjectIncRef(self, obj: int) -> None:
         self.require(obj, "obj")

@@ -14,24 +14,25 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.builtins import Builtins
-from tvm_ffi_conformance.reference.checks import Checks
-from tvm_ffi_conformance.reference.convert import Convert
-from tvm_ffi_conformance.reference.dtypes import DataTypes
-from tvm_ffi_conformance.reference.environment import Environment
-from tvm_ffi_conformance.reference.errors import Errors
-from tvm_ffi_conformance.reference.functions import Functions
-from tvm_ffi_conformance.reference.hashing import Hashing
-from tvm_ffi_conformance.reference.maps import Maps
-from tvm_ffi_conformance.reference.memory import Heap
-from tvm_ffi_conformance.reference.modules import Modules
-from tvm_ffi_conformance.reference.objects import Objects
-from tvm_ffi_conformance.reference.sequences import Sequences
-from tvm_ffi_conformance.reference.strings import Strings
-from tvm_ffi_conformance.reference.tensors import Tensors
-from tvm_ffi_conformance.reference.trampoline import Trampoline
-from tvm_ffi_conformance.reference.types import Types
-from tvm_ffi_conformance.reference.values import Pending, Raised, Values
+
+from .builtins import Builtins
+from .checks import Checks
+from .convert import Convert
+from .dtypes import DataTypes
+from .environment import Environment
+from .errors import Errors
+from .functions import Functions
+from .hashing import Hashing
+from .maps import Maps
+from .memory import Heap
+from .modules import Modules
+from .objects import Objects
+from .sequences import Sequences
+from .strings import Strings
+from .tensors import Tensors
+from .trampoline import Trampoline
+from .types import Types
+from .values import Pending, Raised, Values
 
 # c-abi.md, "6.1 Conventions": functions that cannot report errors end the process.
 ABORTS = {
@@ -92,8 +93,6 @@ class Runtime:
             entry = f"tvm_ffi_reference_{name}"
             self.trampoline.bind(entry, self._stored(name, method))
 
-    # --- The boundary ---------------------------------------------------------------------------
-
     def guard(self, name: str, body: Callable[[], object]) -> int:
         """Run `body`; return its code, or -1 with the error stored for the caller."""
         # c-abi.md, "6.1 Conventions": 0 is success; -1 is failure with an error in the slot.
@@ -148,8 +147,6 @@ class Runtime:
         self.errors.forget_thread(number)
         self.environment.forget_thread(number)
         self.checks.forget_thread(number)
-
-    # --- C functions without a chapter ------------------------------------------------------------
 
     def TVMFFIGetVersion(self, out_version: int) -> None:
         # c-abi.md, "1. Identity of the library": the level of the ABI, as three numbers.

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import cell, read_int64s, write_int64s
-from tvm_ffi_conformance.reference.objects import BOTH
-from tvm_ffi_conformance.reference.values import ANY_SIZE, Raised, any_at, copy_any, write_any
 import ctypes
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from tvm_ffi_conformance import abi
+
+from .chapter import Chapter
+from .memory import cell, read_int64s, write_int64s
+from .objects import BOTH
+from .values import ANY_SIZE, Raised, any_at, copy_any, write_any
 
 _DATA_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFISeqCell)
@@ -21,15 +19,12 @@ SEQUENCES = (abi.kTVMFFIArray, abi.kTVMFFIList)
 _MIN_CAPACITY = 4
 
 
-class Sequences:
+class Sequences(Chapter):
     """Creates, reads and changes Shape, Array and List objects."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         for index in SEQUENCES:
-            runtime.objects.layouts[index] = self._references
-
-    # --- Shape ----------------------------------------------------------------------------------
+            self.runtime.objects.layouts[index] = self._references
 
     def new_shape(self, extents: list[int]) -> int:
         """Return a new Shape object."""
@@ -44,8 +39,6 @@ class Sequences:
         """Return the extents of a Shape object."""
         content = cell(abi.TVMFFIShapeCell, handle)
         return read_int64s(content.data, content.size)
-
-    # --- Array and List ---------------------------------------------------------------------------
 
     def new_array(self, views: list[int]) -> int:
         """Return a new Array of owned copies of the values at the addresses `views`."""
@@ -102,8 +95,6 @@ class Sequences:
         """Return True if copy-on-write may change the object in place."""
         # c-abi.md, "4.2 Counting protocol": the whole counter equals one strong and one weak.
         return ctypes.c_uint64.from_address(handle).value == BOTH
-
-    # --- Changes of a List ------------------------------------------------------------------------
 
     def reserve(self, handle: int, capacity: int) -> None:
         """Make room for `capacity` elements."""

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import at, cell, read_byte_array, read_c_string
-from tvm_ffi_conformance.reference.values import Raised, any_at, write_any
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, cell, read_byte_array, read_c_string
+from .values import Raised, any_at, write_any
 
 _HEADER_AND_ARRAY = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFIByteArray)
 _WORD = 8
@@ -20,11 +18,8 @@ TEXT = (abi.kTVMFFISmallStr, abi.kTVMFFIStr)
 BYTES = (abi.kTVMFFISmallBytes, abi.kTVMFFIBytes)
 
 
-class Strings:
+class Strings(Chapter):
     """Creates and reads strings, bytes and big integers."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
     def store_text(self, content: bytes, out: int) -> None:
         """Store a string as an owned value."""
@@ -68,8 +63,6 @@ class Strings:
             return read_byte_array(at(abi.TVMFFIByteArray, value.v_ptr))
         return None
 
-    # --- Big integers ---------------------------------------------------------------------------
-
     def store_int(self, number: int, out: int) -> None:
         """Store an integer: plain if it fits int64, else as a big integer."""
         # c-abi.md, "6.3 Strings, bytes, integers, dtype": redundant sign words are dropped; a
@@ -89,8 +82,6 @@ class Strings:
         """Return the words of the big integer object at `address`."""
         words = ctypes.c_uint64.from_address(address + abi.HEADER_SIZE).value
         return ctypes.string_at(address + abi.HEADER_SIZE + _WORD, _WORD * words)
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIStringFromByteArray(self, input_: int, out: int) -> None:
         self.store_text(read_byte_array(at(abi.TVMFFIByteArray, input_)), out)

@@ -5,20 +5,13 @@ from __future__ import annotations
 
 import ctypes
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    at,
-    cell,
-    read_int64s,
-    write_int64s,
-    write_pointer,
-)
-from tvm_ffi_conformance.reference.values import Raised, any_at
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, cell, read_int64s, write_int64s, write_pointer
+from .values import Raised, any_at
 
 _POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 # abi-overview.rst, "Tensor": TensorObj has no other members besides Object and DLTensor.
@@ -78,11 +71,10 @@ def is_contiguous(tensor: abi.DLTensor) -> bool:
     return True
 
 
-class Tensors:
+class Tensors(Chapter):
     """Creates tensor objects and exchanges them through DLPack."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         # The tensor that an exported managed tensor refers to, by its address.
         self._owners: dict[int, int] = {}
 
@@ -128,8 +120,6 @@ class Tensors:
             return cell(abi.DLTensor, value.v_obj)
         return None
 
-    # --- From DLPack ----------------------------------------------------------------------------
-
     def from_managed(self, managed: int, *, versioned: bool) -> int:
         """Return a new tensor object that owns the managed tensor at `managed`."""
         struct = abi.DLManagedTensorVersioned if versioned else abi.DLManagedTensor
@@ -174,8 +164,6 @@ class Tensors:
         self._check_request(source.dl_tensor, alignment, contiguous)
         write_pointer(out, self.from_managed(from_, versioned=True))
 
-    # --- To DLPack ------------------------------------------------------------------------------
-
     def _export(self, tensor: int, struct: type[ctypes.Structure], out: int) -> None:
         """Store a new managed tensor that holds a reference to `tensor`."""
         # abi-overview.rst, "Export Tensor to DLPack": the caller owns it and calls its deleter.
@@ -212,8 +200,6 @@ class Tensors:
 
     def TVMFFITensorToDLPackVersioned(self, from_: int, out: int) -> None:
         self._export(from_, abi.DLManagedTensorVersioned, out)
-
-    # --- Views ----------------------------------------------------------------------------------
 
     def TVMFFITensorCreateUnsafeView(self, source: int, prototype: int, out: int) -> None:
         # c-abi.md, "6.8 Tensors": keeps `source` alive and describes `prototype`; shape and strides

@@ -26,7 +26,6 @@ from typing import Callable
 
 from tvm_ffi_conformance import abi
 
-
 # Callbacks whose addresses the reference stores in objects, managed tensors and tables.
 CALLBACKS = abi.prototypes("""
 void tvm_ffi_reference_object_deleter(void* self, int flags)

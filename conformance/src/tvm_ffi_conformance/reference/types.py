@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    at,
-    read_byte_array,
-    text_at,
-    write_pointer,
-)
-from tvm_ffi_conformance.reference.values import ANY_SIZE, Raised, any_at, copy_any
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, read_byte_array, text_at, write_pointer
+from .values import ANY_SIZE, Raised, any_at, copy_any
 
 _STATIC_SIZE = abi.kTVMFFIDynObjectBegin
 _QUERY = -2
@@ -58,11 +51,10 @@ class Slots:
     can_overflow: bool
 
 
-class Types:
+class Types(Chapter):
     """The table of types and the columns of type attributes."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+    def set_up(self) -> None:
         self.infos: dict[int, int] = {}  # address of the TVMFFITypeInfo by index
         self.keys: dict[str, int] = {}
         self._slots: dict[int, Slots] = {}
@@ -83,8 +75,6 @@ class Types:
             self.allocate(key, -1, self._depth(parent) + 1, children, True, parent)
         for name in COLUMNS:
             self._column(name)
-
-    # --- The table ------------------------------------------------------------------------------
 
     def info(self, index: int) -> abi.TVMFFITypeInfo:
         """Return the entry of a registered type."""
@@ -192,8 +182,6 @@ class Types:
             raise Raised("InternalError", f"Cannot find type info for type index {index}")
         return self.info(index)
 
-    # --- Reflection -----------------------------------------------------------------------------
-
     def _append(self, struct: type[ctypes.Structure], source: int, base: int, count: int) -> int:
         """Return a new permanent array: `count` structs of `base`, then a copy of `source`."""
         # c-abi.md, "6.6 Types and reflection": the arrays are reallocated by later registrations.
@@ -261,8 +249,6 @@ class Types:
         doc = at(abi.TVMFFITypeMetadata, entry.metadata).doc
         self._copy_text(read_byte_array(doc), doc)
 
-    # --- Attribute columns ------------------------------------------------------------------------
-
     def _column(self, name: str) -> abi.TVMFFITypeAttrColumn:
         """Return the column `name`, creating it if needed."""
         if name not in self._columns:
@@ -303,8 +289,6 @@ class Types:
     def TVMFFIGetTypeAttrColumn(self, attr_name: int) -> int:
         # c-abi.md, "6.6 Types and reflection": null if the column was never created.
         return self._columns.get(text_at(attr_name), 0)
-
-    # --- Look-ups -------------------------------------------------------------------------------
 
     def TVMFFITypeKeyToIndex(self, type_key: int, out_tindex: int) -> None:
         key = text_at(type_key)

@@ -4,19 +4,11 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 from tvm_ffi_conformance import abi
-from tvm_ffi_conformance.reference.memory import (
-    at,
-    read_byte_array,
-    read_c_string,
-    read_pointer,
-    write_pointer,
-)
 
-if TYPE_CHECKING:
-    from tvm_ffi_conformance.reference.runtime import Runtime
+from .chapter import Chapter
+from .memory import at, read_byte_array, read_c_string, read_pointer, write_pointer
 
 ANY_SIZE = ctypes.sizeof(abi.TVMFFIAny)
 MASK64 = 2**64 - 1
@@ -76,11 +68,8 @@ def copy_any(source: int, target: int) -> None:
     ctypes.memmove(target, source, ANY_SIZE)
 
 
-class Values:
+class Values(Chapter):
     """Conversion of views to owned values, release of values, and checks of the zero rules."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
     def object_of(self, address: int) -> int:
         """Return the handle in the value at `address`; 0 for a plain value."""
@@ -124,8 +113,6 @@ class Values:
                 objects.require(handle, "any_view")
                 objects.incref(handle)
             copy_any(view, out)
-
-    # --- Checks ---------------------------------------------------------------------------------
 
     def check(self, address: int, argument: str, *, owned: bool = False) -> bool:
         """Report each rule that the value at `address` breaks; return False if it cannot be used."""
@@ -182,8 +169,6 @@ class Values:
             if payload >> (8 * length):
                 report("any.small-length", argument, f"bytes after the {length} of the content")
         return True
-
-    # --- C functions ----------------------------------------------------------------------------
 
     def TVMFFIAnyViewToOwnedAny(self, any_view: int, out: int) -> None:
         if not self.check(any_view, "any_view"):
