@@ -68,7 +68,7 @@ class Value:
     """An object of the ABI that Python owns a reference to, until `release` or the scope's end."""
 
     def __init__(self, runtime: Runtime, handle: int) -> None:
-        super().__init__(runtime)
+        self.runtime = runtime
         self.handle = handle
         runtime.convert.values.append(self)
 
