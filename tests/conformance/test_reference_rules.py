@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference notices each rule that a kernel breaks, and names the rule, function and argument."""
+"""The reference notices each broken rule and names the rule, the function and the argument."""
 
 from __future__ import annotations
 
@@ -90,8 +90,10 @@ def test_a_broken_rule_is_noticed(broken, symbol):
             "object__used_after_release",
             "TVMFFIObjectIncRef called by object__used_after_release",
             "obj",
-            "ffi.String object created by TVMFFIStringFromByteArray called by "
-            "object__used_after_release is deleted",
+            (
+                "ffi.String object created by TVMFFIStringFromByteArray called by "
+                "object__used_after_release is deleted"
+            ),
         ),
         (
             "argument_released",

@@ -21,7 +21,7 @@ _TENSOR = re.compile(r"(\w+)\[([\d,\s]*)\](?:=(.*))?")
 _WORDS = {"none": None, "true": True, "false": False}
 _EPILOG = """\
 arguments: 1, 2.5, true, none, text, or a tensor: float32[2,3] (zeros), float32[3]=1,2,3.
-The exit status is 0 without violations, 1 with violations, 2 if the call failed or could not be made.
+The exit status is 0 without violations, 1 with violations, 2 if the call failed.
 """
 
 

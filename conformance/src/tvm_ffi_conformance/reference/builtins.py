@@ -17,20 +17,20 @@ from .chapter import Chapter
 from .memory import cell
 from .values import ANY_SIZE, Raised, any_at, copy_any, write_any
 
-LEFT_OUT = frozenset(
-    """
+_LEFT_OUT_NAMES = """
 ffi.DeepCopy ffi.FromJSONGraph ffi.FromJSONGraphString ffi.GetFirstStructuralMismatch
-ffi.MakeFieldGetter ffi.MakeFieldSetter ffi.MakeObjectFromPackedArgs ffi.RecursiveEq ffi.RecursiveGe
-ffi.RecursiveGt ffi.RecursiveHash ffi.RecursiveLe ffi.RecursiveLt ffi.ReprPrint ffi.StructuralEqual
-ffi.StructuralHash ffi.StructuralKey ffi.StructuralKeyEqual ffi.StructuralMap ffi.StructuralMutate
-ffi.StructuralMutatorDefRegionKind ffi.StructuralMutatorDefaultMutate ffi.StructuralMutatorMutate
-ffi.StructuralMutatorVarRemapGet ffi.StructuralMutatorVarRemapSet
+ffi.MakeFieldGetter ffi.MakeFieldSetter ffi.MakeObjectFromPackedArgs ffi.RecursiveEq
+ffi.RecursiveGe ffi.RecursiveGt ffi.RecursiveHash ffi.RecursiveLe ffi.RecursiveLt ffi.ReprPrint
+ffi.StructuralEqual ffi.StructuralHash ffi.StructuralKey ffi.StructuralKeyEqual ffi.StructuralMap
+ffi.StructuralMutate ffi.StructuralMutatorDefRegionKind ffi.StructuralMutatorDefaultMutate
+ffi.StructuralMutatorMutate ffi.StructuralMutatorVarRemapGet ffi.StructuralMutatorVarRemapSet
 ffi.StructuralMutatorWithDefRegionKind ffi.StructuralVisit ffi.StructuralVisitorDefRegionKind
-ffi.StructuralVisitorDefaultVisit ffi.StructuralVisitorVisit ffi.StructuralVisitorWithDefRegionKind
-ffi.StructuralWalk ffi.ToJSONGraph ffi.ToJSONGraphString ffi.VisitErrorContext.FindAccessPaths
-ffi._PyClassRegisterTypeAttrColumns ffi._RegisterFFIInit ffi.json.Parse ffi.json.Stringify
-""".split()
-)
+ffi.StructuralVisitorDefaultVisit ffi.StructuralVisitorVisit
+ffi.StructuralVisitorWithDefRegionKind ffi.StructuralWalk ffi.ToJSONGraph ffi.ToJSONGraphString
+ffi.VisitErrorContext.FindAccessPaths ffi._PyClassRegisterTypeAttrColumns ffi._RegisterFFIInit
+ffi.json.Parse ffi.json.Stringify
+"""
+LEFT_OUT = frozenset(_LEFT_OUT_NAMES.split())
 _INT_LIKE = (abi.kTVMFFIInt, abi.kTVMFFIBool)
 _TYPES = {
     "Array": abi.kTVMFFIArray,

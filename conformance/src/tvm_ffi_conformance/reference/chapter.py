@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 class Chapter:
     """A part of the ABI; finds the other parts through the runtime.
 
-    A method whose name begins with ``TVMFFI`` is the C function of that name: pointers are integers,
-    0 for null. It raises `Raised` where the C function fails, and returns None where it returns 0.
+    A method whose name begins with ``TVMFFI`` is the C function of that name; a pointer is an
+    integer, 0 for null. The method raises `Raised` where the C function fails, and returns None where
+    the C function returns 0.
     """
 
     def __init__(self, runtime: Runtime) -> None:

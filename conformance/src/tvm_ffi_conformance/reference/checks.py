@@ -181,7 +181,7 @@ class Checks(Chapter):
         write_any(out, abi.kTVMFFINone)
         if not pending:
             # stable-c-abi.rst, "Callee: add_one_cpu Kernel": when an error occurs, set it.
-            if code != -2:  # noqa: PLR2004
+            if code != -2:
                 self.report("error.missing", "return value", f"{code} without a raised error")
             return
         self.check_error(pending)

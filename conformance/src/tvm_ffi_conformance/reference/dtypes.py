@@ -93,14 +93,14 @@ def format_dtype(code: int, bits: int, lanes: int) -> str:
     """Return the text form of a data type."""
     if (code, bits, lanes) == (abi.kDLOpaqueHandle, 0, 0):
         return ""
-    signed = lanes - 0x10000 if lanes >= 0x8000 else lanes  # noqa: PLR2004
+    signed = lanes - 0x10000 if lanes >= 0x8000 else lanes
     suffix = f"x{signed}" if signed > 1 else f"xvscalex{-signed}" if signed < -1 else ""
     for name, (exact_code, _) in _EXACT.items():
         if code == exact_code:
             return name + suffix
     for name, (base_code, _) in _BASES.items():
         if code == base_code:
-            bare = name == "handle" or (name == "bool" and bits == 8)  # noqa: PLR2004
+            bare = name == "handle" or (name == "bool" and bits == 8)
             return (name if bare else f"{name}{bits}") + suffix
     raise Raised("ValueError", f"DLDataType contains unknown type_code={code}")
 

@@ -175,7 +175,7 @@ class Table:
         return next((s for s in self._chain(slot) if equal(self.key(s), key)), None)
 
     def insert(self, pair: int) -> None:
-        """Move the owned pair at `pair` into the table; raise `Rehash` before that if it is full."""
+        """Move the owned pair at `pair` into the table; raise `Rehash` if the table is full."""
         # c-abi.md, "9.4 Dense operations": cases A, B and C.
         slot = self._home(pair)
         meta = self._meta(slot)

@@ -105,7 +105,7 @@ class Runtime:
             except Raised as failure:
                 self.errors.store(failure)
                 return -1
-            except Exception as failure:  # noqa: BLE001  # whatever Python raised, C gets a code
+            except Exception as failure:  # whatever Python raised, C gets a code
                 self.errors.store(Raised("InternalError", f"{type(failure).__name__}: {failure}"))
                 return -1
         return code if isinstance(code, int) else 0

@@ -20,12 +20,13 @@ _STATIC_SIZE = abi.kTVMFFIDynObjectBegin
 _QUERY = -2
 # c-abi.md, "12.2 Columns present after load": clients fetch a column once and keep the pointer, so
 # the columns exist, though empty, before any library is loaded.
-COLUMNS = (
-    "__ffi_new__ __ffi_init__ __ffi_convert__ __ffi_shallow_copy__ __ffi_type_final__ __any_hash__ "
-    "__any_equal__ __ffi_repr__ __ffi_hash__ __ffi_eq__ __ffi_compare__ __data_to_json__ "
-    "__data_from_json__ __s_equal__ __s_hash__ __ffi_enum__ __s_visit__ __s_mutate__ "
-    "__s_maybe_inplace_mutate__"
-).split()
+_COLUMN_NAMES = """
+__ffi_new__ __ffi_init__ __ffi_convert__ __ffi_shallow_copy__ __ffi_type_final__ __any_hash__
+__any_equal__ __ffi_repr__ __ffi_hash__ __ffi_eq__ __ffi_compare__ __data_to_json__
+__data_from_json__ __s_equal__ __s_hash__ __ffi_enum__ __s_visit__ __s_mutate__
+__s_maybe_inplace_mutate__
+"""
+COLUMNS = _COLUMN_NAMES.split()
 # c-abi.md, "2.2 Types the runtime registers dynamically while loading": key and parent.
 DYNAMIC_TYPES = {
     "ffi.EnumState": "ffi.Object",

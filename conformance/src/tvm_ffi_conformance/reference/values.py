@@ -13,7 +13,7 @@ from .memory import at, read_byte_array, read_c_string, read_pointer, write_poin
 ANY_SIZE = ctypes.sizeof(abi.TVMFFIAny)
 MASK64 = 2**64 - 1
 
-# tensor-and-dlpack.txt, "From Non-Owning Tensor": a view of a DLTensor cannot become an owned value.
+# tensor-and-dlpack.txt, "From Non-Owning Tensor": a view of a tensor cannot become an owned value.
 # abi-overview-2025.txt, "AnyView and Managed Any": raw strings and byte arrays become managed ones.
 BORROWED = {
     abi.kTVMFFIDLTensorPtr: "DLTensor*",
@@ -115,7 +115,7 @@ class Values(Chapter):
             copy_any(view, out)
 
     def check(self, address: int, argument: str, *, owned: bool = False) -> bool:
-        """Report each rule that the value at `address` breaks; return False if it cannot be used."""
+        """Report the rules that the value at `address` breaks; return False if it is unusable."""
         value = any_at(address)
         index, report = value.type_index, self.runtime.checks.report
         if index in BORROWED and owned:
