@@ -13,8 +13,8 @@ class Chapter:
     """A part of the ABI; finds the other parts through the runtime.
 
     A method whose name begins with ``TVMFFI`` is the C function of that name; a pointer is an
-    integer, 0 for null. The method raises `Raised` where the C function fails, and returns None where
-    the C function returns 0.
+    integer, 0 for null. The method raises `Raised` where the C function fails, and returns None
+    where the C function returns 0.
     """
 
     def __init__(self, runtime: Runtime) -> None:
