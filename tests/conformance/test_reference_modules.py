@@ -73,6 +73,11 @@ value = error_of(join, right, tree)
         id="path without a format",
     ),
     pytest.param(
+        "value = error_of(reference.load, '/nowhere/library.so')[:75]",
+        "InternalError: Failed to load dynamic shared library /nowhere/library.so /n",
+        id="missing library",
+    ),
+    pytest.param(
         """
 library = reference.library
 function = kernels("right").stream

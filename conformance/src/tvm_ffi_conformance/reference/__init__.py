@@ -29,12 +29,13 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 from .convert import DataType, Device, Function, Module, Pointer, RawString, Tensor, Value, View
 from .rules import RULES, Rule, Violation
 from .runtime import Runtime
-from .values import Raised
+from .values import Pending, Raised
 
 __all__ = [
     "RULES",
@@ -85,8 +86,11 @@ class Reference:
         return self.runtime.checks.violations
 
     def load(self, path: str | os.PathLike[str]) -> Module:
-        """Return the module of a shared library."""
-        handle = self.runtime.modules.load_file(os.fspath(path))
+        """Return the module of a shared library; raise `Raised` if it cannot be loaded."""
+        try:
+            handle = self.runtime.modules.load_file(str(Path(path).absolute()))
+        except Pending as failure:
+            raise self.runtime.errors.take_as_exception(failure.code) from None
         self.runtime.objects.adopt(handle)
         return Module(self.runtime, handle)
 
