@@ -346,5 +346,26 @@ cdef extern from "tvm/ffi/extra/c_env_api.h" nogil:
         DLPackManagedTensorAllocator* opt_out_original_allocator)
     int TVMFFIEnvRegisterCAPI(const char* name, void* symbol)
 
+cdef extern from "tvm/ffi/extra/c_prepared.h" nogil:
+    ctypedef struct TVMFFIPreparedCell:
+        TVMFFIObjectHandle function
+        TVMFFIObjectHandle checks
+        TVMFFIAny* args
+        int32_t num_args
+        DLDevice device
+        TVMFFIStreamHandle stream
+        DLPackManagedTensorAllocator allocator
+
+    TVMFFIPreparedCell* TVMFFIPreparedGetCellPtr(TVMFFIObjectHandle prepared)
+    bint TVMFFIPreparedAccepts(const TVMFFIAny* slot, const TVMFFIAny* argument)
+    int TVMFFIPreparedCreate(
+        TVMFFIObjectHandle function, TVMFFIObjectHandle checks, const TVMFFIAny* args,
+        int32_t num_args, TVMFFIObjectHandle* out)
+    int TVMFFIPreparedUpdate(
+        TVMFFIObjectHandle prepared, const int32_t* slots, const TVMFFIAny* values,
+        int32_t num_values)
+    int TVMFFIPreparedRun(
+        const TVMFFIObjectHandle* prepared, int32_t num_calls, TVMFFIAny* results, int32_t* failed)
+
 cdef extern from "tvm/ffi/extra/c_host_call.h" nogil:
     int32_t TVMFFIHostIsReadOnly(const DLTensor* tensor)
