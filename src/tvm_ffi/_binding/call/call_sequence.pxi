@@ -112,8 +112,7 @@ cdef int _collect(
     cdef PreparedCall call
     while index[0] < len(calls):
         call = <PreparedCall>PyTuple_GET_ITEM(<PyObject*>calls, index[0])
-        if call.cell == NULL:
-            _require(call)
+        _require(call)
         if call.state.stream_device_type != 0:
             _renew_stream(call)
             call.cell.stream = call.state.stream

@@ -21,7 +21,7 @@ from libc.string cimport memcpy
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, get_packer, refuse_to_keep,
+    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, get_packer, make_owned, refuse_to_keep,
     release_after_failure, release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
@@ -32,7 +32,7 @@ from tvm_ffi._binding.object cimport (
     Borrowing, begin_borrowing, check, end_borrowing, handle_of, raise_from_native, release_object,
     set_exception,
 )
-from tvm_ffi._binding.tensor cimport own_argument, refresh_stream, wrap_tensor
+from tvm_ffi._binding.tensor cimport own_torch_alias, refresh_stream, wrap_tensor
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 cdef enum:
@@ -128,6 +128,9 @@ cdef class PreparedCall:
         check(abi.TVMFFIPreparedCreate(
             function, checks, packed, <int32_t>len(self.values), &self.handle))
         self.cell = abi.TVMFFIPreparedGetCellPtr(self.handle)
+        # The wrapper owns the function: the garbage collector finds cycles through a callback only
+        # if the callback has one owner.
+        abi.TVMFFIObjectDecRef(function)
         self._set_environment()
         return 0
 
@@ -154,7 +157,9 @@ cdef class PreparedCall:
         if code == 0 and out.type_index == abi.kTVMFFIDLTensorPtr:
             code = refuse_to_keep()
         if code == 0:
-            code = own_argument(value, out)
+            code = _own_torch_alias(value, out)
+        if code == 0:
+            code = make_owned(out)
         if state.num_temporaries != 0:
             release_after_failure(state, view_free_list())
         state.temporaries, state.num_temporaries = NULL, 0
@@ -303,9 +308,15 @@ cdef class PreparedCall:
             "a prepared call cannot be pickled, because it contains addresses; pickle the function "
             "and prepare the call again")
 
+    cdef void _empty(self) noexcept:
+        cdef abi.TVMFFIObjectHandle handle = self.handle
+        if handle != NULL:
+            self.cell.function = NULL  # not owned, see `_create`
+            self.handle, self.cell = NULL, NULL
+            release_object(handle)
+
     def __dealloc__(self):
-        if self.handle != NULL:
-            release_object(self.handle)
+        self._empty()
 
 
 def prepared_call(Function function not None, tuple args not None, dict kwargs not None):
@@ -320,6 +331,9 @@ def prepared_call(Function function not None, tuple args not None, dict kwargs n
 cdef int _require(PreparedCall call) except -1:
     if call.cell == NULL:
         raise ValueError("PreparedCall is empty; create prepared calls with `Function.prepare`")
+    if call._function.chandle != call.cell.function:
+        _set_empty_error()
+        check(-2)
     return 0
 
 
@@ -421,7 +435,11 @@ cdef PyObject* _call(
     cdef PreparedCall call = <PreparedCall>callable
     cdef abi.TVMFFIPreparedCell* cell = call.cell
     cdef PyObject* result = NULL
-    if cell == NULL or PyVectorcall_NARGS(nargsf) != 0:
+    if (
+        cell == NULL
+        or PyVectorcall_NARGS(nargsf) != 0
+        or call._function.chandle != cell.function
+    ):
         return _cold_refuse(call)
     if not enter_call(cell):
         return _cold_refuse_busy()
@@ -639,6 +657,8 @@ cdef int _renew_stream(PreparedCall call) except -1:
 
 # Rare functions as C functions that return -1 or NULL with an exception set.  The pointers also
 # prevent the C compiler from inlining the functions.
+cdef int (*_own_torch_alias)(PyObject* value, const abi.TVMFFIAny* packed) noexcept
+_own_torch_alias = <int (*)(PyObject*, const abi.TVMFFIAny*) noexcept>own_torch_alias
 cdef int (*_cold_renew_stream)(PreparedCall call) noexcept
 _cold_renew_stream = <int (*)(PreparedCall) noexcept>_renew_stream
 cdef PyObject* (*_cold_refuse)(PreparedCall call) noexcept
@@ -678,14 +698,9 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    cdef abi.TVMFFIObjectHandle handle = (<PreparedCall>self).handle
-    # Empty the call before the fields are cleared: their destructors may run Python code.
-    (<PreparedCall>self).handle = NULL
-    (<PreparedCall>self).cell = NULL
-    cdef int code = _clear_fields(self)
-    if handle != NULL:
-        release_object(handle)
-    return code
+    # Empty the call first, because the destructors of the fields may run Python code.
+    (<PreparedCall>self)._empty()
+    return _clear_fields(self)
 
 
 _traverse_fields = (<PyTypeObject*>PreparedCall).tp_traverse

@@ -19,13 +19,13 @@ from libc.stdlib cimport calloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, as_argument_view,
-    extents_of, make_owned, pack_owned_or_borrowed, pack_temporary, refuse_to_keep, return_view,
+    extents_of, pack_owned_or_borrowed, pack_temporary, refuse_to_keep, return_view,
     take_view,
 )
 from tvm_ffi._binding.cpython cimport (
-    PyErr_Clear, PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
+    PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
 )
-from tvm_ffi._binding.object cimport check, hooks, raise_from_native, release_object
+from tvm_ffi._binding.object cimport check, hooks, own_python_object, release_object
 from tvm_ffi._binding.values cimport address_of_stream
 
 import os
@@ -404,24 +404,16 @@ cdef int _pack_versioned_export(
 _cold_pack_managed = <_PackManaged>_pack_managed
 
 
-cdef int own_argument(PyObject* value, abi.TVMFFIAny* view) noexcept:
-    cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef abi.TVMFFIObjectHandle tensor = NULL
+cdef int own_torch_alias(PyObject* value, const abi.TVMFFIAny* packed) except -1:
     cdef ArgumentView* arg_view = NULL
-    if view.type_index == abi.kTVMFFITensor:
-        arg_view = as_argument_view(_free_views, view.v_obj)
-    if arg_view == NULL or arg_view.exchange_api == NULL:
-        return make_owned(view)
-    if arg_view.exchange_api.managed_tensor_from_py_object_no_sync == NULL:
-        return make_owned(view)
-    if arg_view.exchange_api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
-        PyErr_Clear()  # some tensors can be passed to a call, but not exported
-        return make_owned(view)
-    if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
-        if managed.deleter != NULL:
-            managed.deleter(managed)
-        return raise_from_native(-1)
-    view.v_obj = <abi.TVMFFIObject*>tensor
+    if packed.type_index == abi.kTVMFFITensor:
+        arg_view = as_argument_view(_free_views, packed.v_obj)
+    if arg_view == NULL or arg_view.exchange_api == NULL or arg_view.owner_is_owned:
+        return 0
+    if is_torch_api(arg_view.exchange_api):
+        alias = (<object>value).detach()
+        own_python_object(alias)
+        arg_view.owner, arg_view.owner_is_owned = <PyObject*>alias, True
     return 0
 
 

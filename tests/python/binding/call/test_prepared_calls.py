@@ -339,35 +339,41 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_add_to(void* self, const TVMFFIAny* args, int32
 _SIGNATURE = "add_to(x: float64[n] compact, y: out float64[n] compact, a: float = 1.0)"
 
 
+_KERNEL = """
+#include <stdint.h>
+void add(const double* x, double* y, double a, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] + a;
+}
+"""
+_WRAPPER = codegen.make_wrapper(_SIGNATURE, "add", arguments=["x", "y", "a", "n"])
+_WRAPPED_SOURCES = [codegen.c.source_of([_WRAPPER]), _KERNEL]
+
+
 @pytest.fixture(scope="module")
-def described(tmp_path_factory):
-    """Return a function that relies on the checks of its callers."""
+def paths(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        module = tvm_ffi.load_module(cpp.build_inline("prepared_calls", c_sources=_SOURCE))
+        yield (
+            cpp.build_inline("described", c_sources=_SOURCE),
+            cpp.build_inline("wrapped", c_sources=_WRAPPED_SOURCES),
+        )
+
+
+def load_described(paths):
+    """Return a function that relies on the checks of its callers."""
+    module = tvm_ffi.load_module(paths[0])
     module.describe({"add_to": _SIGNATURE})
     return module.add_to
 
 
-@pytest.fixture(scope="module")
-def wrapped(tmp_path_factory):
+def load_wrapped(paths):
     """Return a function that checks its arguments itself."""
-    kernel = """
-    #include <stdint.h>
-    void add(const double* x, double* y, double a, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) y[i] = x[i] + a;
-    }
-    """
-    wrapper = codegen.make_wrapper(_SIGNATURE, "add", arguments=["x", "y", "a", "n"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        sources = [codegen.c.source_of([wrapper]), kernel]
-        return tvm_ffi.load_module(cpp.build_inline("wrapped", c_sources=sources)).add_to
+    return tvm_ffi.load_module(paths[1]).add_to
 
 
-@pytest.mark.parametrize("name", ["described", "wrapped"])
-def test_arguments_are_checked_against_the_signature(request, name):
-    function = request.getfixturevalue(name)
+@pytest.mark.parametrize("load", [load_described, load_wrapped])
+def test_arguments_are_checked_against_the_signature(paths, load):
+    function = load(paths)
     x, y = np.arange(3.0), np.zeros(3)
     for wrong, error, message in [
         ((np.arange(3), y), ValueError, "expected dtype float64, got int64"),
@@ -397,19 +403,19 @@ def test_arguments_are_checked_against_the_signature(request, name):
     assert y.tolist() == [5, 6, 7]
 
 
-def test_unchecked_functions_compare_facts_only(described):
+def test_unchecked_functions_compare_facts_only(paths):
     x = np.arange(3.0)
-    call = tvm_ffi.unchecked(described).prepare(x, np.zeros(3))
+    call = tvm_ffi.unchecked(load_described(paths)).prepare(x, np.zeros(3))
     call(y=x)
     assert x.tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="as prepared"):
         call(y=np.zeros(4))
 
 
-def test_read_only_arrays_are_refused_for_outputs(described):
+def test_read_only_arrays_are_refused_for_outputs(paths):
     x, y = np.arange(3.0), np.zeros(3)
     x.flags.writeable = False
-    call = described.prepare(x, y)
+    call = load_described(paths).prepare(x, y)
     with pytest.raises(BufferError, match="the array is read-only"):
         call(y=x)
     with pytest.raises(BufferError, match="the array is read-only"):
