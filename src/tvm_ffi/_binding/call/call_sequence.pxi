@@ -3,12 +3,13 @@
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport (
-    PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE,
+    PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_TYPE,
 )
 from tvm_ffi._binding.interpreter cimport load_flag
 from tvm_ffi._binding.object cimport add_note, check
@@ -35,12 +36,7 @@ cdef class Sequence:
     cdef readonly tuple calls  # the prepared calls in order
 
     def __cinit__(self, calls):
-        self.calls = tuple(calls)
-        for index, call in enumerate(self.calls):
-            if not isinstance(call, PreparedCall):
-                raise TypeError(
-                    f"Sequence: expected a PreparedCall at index {index}, got "
-                    f"{type(call).__name__}; create prepared calls with `Function.prepare`")
+        self.calls = _as_calls(calls)
 
     def __call__(self):
         """Run the calls and return the list of their results."""
@@ -64,7 +60,21 @@ def run(calls):
     calls : iterable of PreparedCall, or Sequence
         The calls; see `Sequence`.
     """
-    return _run_calls((calls if isinstance(calls, Sequence) else Sequence(calls)).calls)
+    if isinstance(calls, Sequence):
+        return _run_calls((<Sequence>calls).calls)
+    return _run_calls(_as_calls(calls))
+
+
+cdef tuple _as_calls(object calls):
+    """Return a tuple of prepared calls.  Fails: TypeError for other objects."""
+    cdef tuple result = tuple(calls)
+    cdef Py_ssize_t i
+    for i in range(len(result)):
+        if Py_TYPE(PyTuple_GET_ITEM(<PyObject*>result, i)) != <PyTypeObject*>PreparedCall:
+            raise TypeError(
+                f"run: expected a PreparedCall at index {i}, got {type(result[i]).__name__}; "
+                "create prepared calls with `Function.prepare`")
+    return result
 
 
 cdef list _run_calls(tuple calls):

@@ -13,6 +13,7 @@ Threads: a call is busy during each path; a second thread, and the called functi
 RuntimeError.
 """
 
+cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
@@ -52,6 +53,7 @@ cdef extern from *:
     void leave_call "tvm_ffi_leave"(abi.TVMFFIPreparedCell* cell) noexcept
 
 
+@cython.final
 cdef class PreparedCall:
     """A function with its arguments packed, checked and owned; `Function.prepare` returns it.
 
@@ -150,6 +152,7 @@ cdef class PreparedCall:
         cdef bint had_stream = state.stream_device_type != 0
         cdef int code = -1
         state.temporaries, state.num_temporaries = temporaries, 0
+        state.recent_packer = packer
         if packer != NULL:
             code = packer.pack(value, out, state, packer)
         if code == 0 and state.restriction != ArgumentRestriction.NONE:
@@ -520,6 +523,7 @@ cdef inline PyObject* _call_with_changes(
         state.stream_device_id = call.state.stream_device_id
         state.stream = call.state.stream
     state.exchange_api = call.state.exchange_api
+    state.recent_packer = call.state.recent_packer
     memcpy(args, call.cell.args, <size_t>num_args * sizeof(abi.TVMFFIAny))
     borrowings = begin_borrowing(&borrowing, values, count)
     while code == 0 and num_owned < count:

@@ -236,7 +236,7 @@ def test_many_arguments(kernels):
 
 
 def test_values_that_a_framework_moves_stay_valid(kernels):
-    """Regression: a prepared call passed freed memory after `tensor.set_` or `tensor.data = ...`."""
+    """Regression: a prepared call passed freed memory after `tensor.data = other`."""
     torch = pytest.importorskip("torch")
     tensor = torch.arange(4.0)
     address = tensor.data_ptr()
@@ -326,7 +326,8 @@ def test_a_call_that_runs_on_another_thread_fails():
 
 _SOURCE = """
 #include <tvm/ffi/c_api.h>
-TVM_FFI_DLL_EXPORT int __tvm_ffi_add_to(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* r) {
+TVM_FFI_DLL_EXPORT int __tvm_ffi_add_to(
+    void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* r) {
   (void)self, (void)n, (void)r;
   DLTensor* x = TVMFFITensorGetDLTensorPtr(args[0].v_obj);
   DLTensor* y = TVMFFITensorGetDLTensorPtr(args[1].v_obj);
