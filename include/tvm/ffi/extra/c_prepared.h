@@ -69,8 +69,8 @@ TVM_FFI_DLL int TVMFFIPreparedCreate(TVMFFIObjectHandle function, TVMFFIObjectHa
 /* Replace arguments of a prepared call.  All arguments stay unchanged if the update fails.
  *
  * prepared      from TVMFFIPreparedCreate; borrowed.
- * slots         num_values indices of arguments.
- * values        num_values borrowed values, as in TVMFFIPreparedCreate.  A void* for a slot with a
+ * slots         array of num_values indices of arguments.
+ * values        array of num_values borrowed values, as in TVMFFIPreparedCreate.  A void* for a slot with a
  *               tensor is the address of the first element: the slot gets a tensor with the facts
  * of the previous tensor over this memory, which the caller keeps valid. num_values    at least 0.
  * Fails: IndexError for a slot out of range; TypeError if the type or the dtype, ValueError if the
@@ -92,6 +92,11 @@ TVM_FFI_DLL int TVMFFIPreparedUpdate(TVMFFIObjectHandle prepared, const int32_t*
  * Threads: any; sets the environment of the calling thread. */
 TVM_FFI_DLL int TVMFFIPreparedRun(const TVMFFIObjectHandle* prepared, int32_t num_calls,
                                   TVMFFIAny* results, int32_t* failed);
+
+/* ---- Accessors -------------------------------------------------------------------------------
+ *
+ * Inline functions that return the content of a prepared call and compare arguments with a slot.
+ * Arguments are borrowed.  They never fail and may be called on any thread. */
 
 /* Return the content of a prepared call, borrowed from it. */
 static inline TVMFFIPreparedCell* TVMFFIPreparedGetCellPtr(TVMFFIObjectHandle prepared) {

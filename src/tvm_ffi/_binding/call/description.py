@@ -23,9 +23,14 @@ from tvm_ffi._binding.call import (
     prepared_call,
 )
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
-from tvm_ffi._binding.call.signature_lookup import find_binder, is_registered, metadata_of
+from tvm_ffi._binding.call.signature_lookup import (
+    check_function,
+    find_binder,
+    is_registered,
+    metadata_of,
+)
 
-__all__ = ["doc_of", "prepared_call", "reduce", "reduce_subclass", "repr_of", "signature_of"]
+__all__ = ["check_function", "doc_of", "prepared_call", "reduce", "reduce_subclass", "repr_of", "signature_of"]
 
 _Origin = Union[str, ModuleOrigin, None]
 
