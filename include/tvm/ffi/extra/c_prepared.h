@@ -70,13 +70,14 @@ TVM_FFI_DLL int TVMFFIPreparedCreate(TVMFFIObjectHandle function, TVMFFIObjectHa
  *
  * prepared     from TVMFFIPreparedCreate; borrowed.
  * slots        array of num_values indices of arguments.
- * values       array of num_values borrowed values, as in TVMFFIPreparedCreate.  A void* for a slot
- * with a tensor is the address of the first element: the slot gets a tensor with the facts of the
- * previous tensor over this memory, which the caller keeps valid. num_values    at least 0. Fails:
- * IndexError for a slot out of range; TypeError if the type or the dtype, ValueError if the device,
- * the shape or the layout differs from the previous argument; RuntimeError if the call is running;
- * with the error of `checks`. Threads: any, but a failure if the call is running or updated on
- * another thread. */
+ * values       array of num_values borrowed values, as in TVMFFIPreparedCreate.  A void* for a
+ *              slot with a tensor is the address of the first element: the slot gets a tensor with
+ *              the facts of the previous tensor over this memory, which the caller keeps valid.
+ * num_values   at least 0.
+ * Fails: IndexError for a slot out of range; TypeError if the type or the dtype, ValueError if the
+ *        device, the shape or the layout differs from the previous argument; RuntimeError if the
+ *        call is running; with the error of `checks`.
+ * Threads: any, but a failure if the call is running or updated on another thread. */
 TVM_FFI_DLL int TVMFFIPreparedUpdate(TVMFFIObjectHandle prepared, const int32_t* slots,
                                      const TVMFFIAny* values, int32_t num_values);
 

@@ -285,8 +285,8 @@ cdef class PreparedCall:
         """The function that the call runs."""
         return self._function
 
-    def __call__(self, **slots):
-        return PyVectorcall_Call(self, (), <PyObject*>slots if slots else NULL)
+    def __call__(self, *args, **slots):
+        return PyVectorcall_Call(self, args, <PyObject*>slots if slots else NULL)
 
     def __repr__(self):
         if self.cell == NULL:
