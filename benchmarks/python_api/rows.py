@@ -14,6 +14,10 @@ _FLOOR_ARRAY = "array = floor.Array(list(range(1000)))"
 _MAP = "map_ = tvm_ffi.Map({f'key {i}': i for i in range(1000)})"
 _FLOOR_MAP = "map_ = floor.Map({f'key {i}': i for i in range(1000)})"
 _NUMPY = "import numpy; matrix = numpy.arange(32, dtype=numpy.float32).reshape(4, 8)"
+_PREPARED_TORCH = """\
+import torch
+x, y, z, other = (torch.zeros(4, 8) for _ in range(4))
+call = kernels["checked_arrays"].prepare(x, y, z)"""
 _PICKLE = """\
 import numpy; from pickle import dumps, loads
 content = numpy.arange(1 << 18, dtype=numpy.float32)"""
@@ -115,6 +119,37 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "noop = kernels['noop']; items = {'a': 1, 'b': 2}",
         "noop(items) is None",
         "noop = floor.noop_dict; items = {'a': 1, 'b': 2}",
+    ),
+    StatementRow(
+        "prepared_noop",
+        "prepared no-op()",
+        "call()",
+        "call = kernels['noop'].prepare()",
+        "call() is None",
+        "call = floor.noop",
+    ),
+    StatementRow(
+        "prepared_batch",
+        "100 prepared no-ops, one run",
+        "sequence()",
+        "sequence = tvm_ffi.Sequence([kernels['noop'].prepare()] * 100)",
+        "sequence() == [None] * 100",
+    ),
+    StatementRow(
+        "prepared_torch",
+        "prepared checked(3 x torch tensor)",
+        "call()",
+        _PREPARED_TORCH,
+        "call() is None",
+        among_arrays=True,
+    ),
+    StatementRow(
+        "prepared_torch_changed",
+        "prepared checked, one tensor changed",
+        "call(x=other)",
+        _PREPARED_TORCH,
+        "call(x=other) is None",
+        among_arrays=True,
     ),
     StatementRow(
         "from_numpy",

@@ -13,6 +13,7 @@ from typing import Any, Union
 
 import numpy as np
 
+import tvm_ffi
 from tvm_ffi import codegen, dtype
 from tvm_ffi.signature import Signature, TensorType, evaluate
 
@@ -85,19 +86,31 @@ class Graph:
 
     # ---- Executor --------------------------------------------------------------------------------
 
-    def run(self, module: Any, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Call the functions of a module in order and return the last output."""
+    def prepare(
+        self, module: Any, *inputs: np.ndarray[Any, Any]
+    ) -> tuple[tvm_ffi.Sequence, np.ndarray[Any, Any]]:
+        """Prepare the calls of a module's functions for these arrays; return the last output, too.
+
+        Each run of the sequence computes the output of the current values in the arrays.
+        """
         names = [parameter.name for parameter in self.signature.parameters]
         tensors: dict[str, np.ndarray[Any, Any]] = dict(zip(names, inputs))
         extents = self._extents(tensors)
+        calls = []
         for call in self.calls:
             shape = [evaluate(extent, extents) for extent in call.output.type.shape or ()]
             tensors[call.output.name] = np.empty(shape, str(call.output.type.dtype))
             arguments = [
                 _value_of(tensors, argument) for argument in (*call.arguments, call.output)
             ]
-            module[call.function](*arguments)
-        return tensors[names[-1]]
+            calls.append(module[call.function].prepare(*arguments))
+        return tvm_ffi.Sequence(calls), tensors[names[-1]]
+
+    def run(self, module: Any, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Call the functions of a module in order and return the last output."""
+        calls, output = self.prepare(module, *inputs)
+        calls()
+        return output
 
     def _extents(self, tensors: dict[str, np.ndarray[Any, Any]]) -> dict[str, int]:
         """Return the value of each extent name, according to the shapes of the inputs."""

@@ -20,6 +20,11 @@ expected /= expected.sum(axis=1, keepdims=True)
 interpreted = classifier().run(module, x, w1, b1, w2, b2)
 print("node by node", np.allclose(interpreted, expected, atol=1e-6))
 
+calls, output = classifier().prepare(module, x, w1, b1, w2, b2)
+output[:] = 0
+calls()
+print("prepared    ", np.array_equal(output, interpreted))
+
 compiled = np.empty((5, 3), np.float32)
 module.classify(x, w1, b1, w2, b2, compiled)
 print("compiled    ", np.array_equal(compiled, interpreted))

@@ -54,8 +54,11 @@ from .core import (
     Function,
     Object,
     ObjectConvertible,
+    PreparedCall,
+    Sequence,
     Tensor,
     convert_func,
+    run,
 )
 from .error import register_error
 from .module import Module, load_module, system_lib
@@ -82,6 +85,8 @@ __all__ = [
     "Module",
     "Object",
     "ObjectConvertible",
+    "PreparedCall",
+    "Sequence",
     "Shape",
     "Signature",
     "StreamContext",
@@ -117,6 +122,7 @@ __all__ = [
     "register_global_func",
     "register_object",
     "remove_global_func",
+    "run",
     "serialization",
     "set_printoptions",
     "structural",

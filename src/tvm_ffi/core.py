@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ._binding import load as _load  # isort: skip
-from ._binding.call import Function, convert_func
+from ._binding.call import Function, PreparedCall, Sequence, convert_func, run
 from ._binding.call import convert_func as _convert_to_ffi_func
 from ._binding.containers import CContainerBase
 from ._binding.object import (
@@ -80,7 +80,9 @@ __all__ = [
     "ObjectConvertible",
     "ObjectRValueRef",
     "OpaquePyObject",
+    "PreparedCall",
     "PyNativeObject",
+    "Sequence",
     "String",
     "Tensor",
     "TypeField",
@@ -90,6 +92,7 @@ __all__ = [
     "convert_func",
     "from_dlpack",
     "object_repr",
+    "run",
 ]
 
 
@@ -97,7 +100,8 @@ _set_public_module(
     __name__,
     *(ByteArrayArg, Bytes, CAny, CContainerBase, CObject, DataType, Device, Error),
     *(FFIProperty, FieldGetter, FieldSetter, Function, Object, ObjectConvertible, ObjectRValueRef),
-    *(OpaquePyObject, PyNativeObject, String, Tensor, convert_func, from_dlpack, object_repr),
+    *(OpaquePyObject, PreparedCall, PyNativeObject, Sequence, String, Tensor, convert_func),
+    *(from_dlpack, object_repr, run),
 )
 
 
@@ -112,18 +116,11 @@ def _load_test_wrapper() -> type:
     return DLTensorTestWrapper
 
 
-def _load_bound_call() -> type:
-    from ._binding.call import BoundCall
-
-    _set_public_module(__name__, BoundCall)
-    return BoundCall
-
-
 # Rarely used names, which are imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {
-        "BoundCall": _load_bound_call,
+        "BoundCall": "._binding.call:PreparedCall",  # earlier name
         "DLDeviceType": "._internal.dlpack_codes:DLDeviceType",
         "DLTensorTestWrapper": _load_test_wrapper,
         "KWARGS": "._types.type_info:KWARGS",

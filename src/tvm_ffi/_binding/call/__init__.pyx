@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls in both directions: functions, callbacks, argument binding and bound calls.
+"""Calls in both directions: functions, callbacks, argument binding and prepared calls.
 
 One extension module, compiled from the files below.  The import of the module runs the statements
 of the files in this order.  Each file can use the names of all the other files.
@@ -17,6 +17,8 @@ include "function.pxi"
 include "slow_call.pxi"
 include "gc_traverse.pxi"
 include "signature_call.pxi"
-include "bound_call.pxi"
+include "prepared_call.pxi"
+include "changed_call.pxi"
+include "call_sequence.pxi"
 include "global_functions.pxi"
 include "origin.pxi"

@@ -33,6 +33,9 @@ cdef class ArgumentBinder:
     # Native function that checks packed arguments against the signature (see runtime/extra/checks);
     # owned.  NULL if the called function checks its arguments itself.
     cdef abi.TVMFFIObjectHandle checks
+    # The native function that checks the arguments of prepared calls if `checks` is NULL.  None
+    # before the first prepared call; False if the signature has no checks.
+    cdef object preparation_checks
 
     cdef int _add_conversion(self, int index, object converter) except -1
 

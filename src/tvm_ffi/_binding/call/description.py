@@ -15,17 +15,22 @@ from typing import Any, Callable, Union
 from tvm_ffi._binding.call import (
     Function,
     ModuleOrigin,
-    bound_call,
     convert_func,
     find_global_func,
     function_of_class,
     named_function,
     plain_function,
+    prepared_call,
 )
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
-from tvm_ffi._binding.call.signature_lookup import find_binder, is_registered, metadata_of
+from tvm_ffi._binding.call.signature_lookup import (
+    check_function,
+    find_binder,
+    is_registered,
+    metadata_of,
+)
 
-__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "repr_of", "signature_of"]
+__all__ = ["check_function", "doc_of", "prepared_call", "reduce", "reduce_subclass", "repr_of", "signature_of"]
 
 _Origin = Union[str, ModuleOrigin, None]
 

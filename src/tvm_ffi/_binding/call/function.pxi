@@ -461,8 +461,8 @@ cdef class Function(CObject):
             self.release_gil_assigned = True
             store_flag(&self.releases_gil, releases)
 
-    def bind(self, *args, **kwargs):
-        """Return a callable without parameters that calls the function with these arguments.
+    def prepare(self, *args, **kwargs):
+        """Return a call with these arguments, packed and checked, which can run many times.
 
         Parameters
         ----------
@@ -471,16 +471,19 @@ cdef class Function(CObject):
 
         Returns
         -------
-        BoundCall
-            A callable that stores the packed arguments.
+        PreparedCall
+            A callable that owns the packed arguments; each argument can be replaced.
 
-        Notes
-        -----
-        Use it in loops that pass the same buffers each time.  The bound call keeps the arguments
-        alive.  If an array gets new memory (by ``resize`` or ``set_``), call `bind` again: the
-        bound call passes the old memory.
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be converted, or the signature refuses it.
         """
-        return hooks.load_description().bound_call(self, args, kwargs)
+        return hooks.load_description().prepared_call(self, args, kwargs)
+
+    def bind(self, *args, **kwargs):
+        """Earlier name of `prepare`."""
+        return hooks.load_description().prepared_call(self, args, kwargs)
 
     @staticmethod
     def __from_extern_c__(c_symbol, *, keep_alive_object=None) -> Function:

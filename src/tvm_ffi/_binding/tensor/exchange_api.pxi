@@ -18,13 +18,14 @@ from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, extents_of,
-    pack_owned_or_borrowed, pack_temporary, refuse_to_keep, return_view, take_view,
+    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, as_argument_view,
+    extents_of, pack_owned_or_borrowed, pack_temporary, refuse_to_keep, return_view,
+    take_view,
 )
 from tvm_ffi._binding.cpython cimport (
     PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
 )
-from tvm_ffi._binding.object cimport check, hooks, release_object
+from tvm_ffi._binding.object cimport check, hooks, own_python_object, release_object
 from tvm_ffi._binding.values cimport address_of_stream
 
 import os
@@ -401,6 +402,19 @@ cdef int _pack_versioned_export(
 
 
 _cold_pack_managed = <_PackManaged>_pack_managed
+
+
+cdef int own_torch_alias(PyObject* value, const abi.TVMFFIAny* packed) except -1:
+    cdef ArgumentView* arg_view = NULL
+    if packed.type_index == abi.kTVMFFITensor:
+        arg_view = as_argument_view(_free_views, packed.v_obj)
+    if arg_view == NULL or arg_view.exchange_api == NULL or arg_view.owner_is_owned:
+        return 0
+    if is_torch_api(arg_view.exchange_api):
+        alias = (<object>value).detach()
+        own_python_object(alias)
+        arg_view.owner, arg_view.owner_is_owned = <PyObject*>alias, True
+    return 0
 
 
 # ---- capsules ------------------------------------------------------------------------------

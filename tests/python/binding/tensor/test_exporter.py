@@ -210,22 +210,22 @@ def test_a_failing_stream_query_is_an_error(kernels, fake_cupy):
     assert tvm_ffi.get_raw_stream(cuda_3) == 0
 
 
-def test_a_bound_call_reads_the_stream_at_each_call(kernels, fake_cupy):
-    call = kernels.see_stream.bind(False, fake_cupy.ndarray(device=CUDA_3))
+def test_a_prepared_call_reads_the_stream_at_each_call(kernels, fake_cupy):
+    call = kernels.see_stream.prepare(False, fake_cupy.ndarray(device=CUDA_3))
     for address in (0xC0, 0xC4):
         fake_cupy.cuda.addresses[3] = address
         call()
         assert kernels.seen_stream().value == address
 
 
-def test_a_bound_call_queries_the_reported_stream_at_each_call(kernels):
+def test_a_prepared_call_queries_the_reported_stream_at_each_call(kernels):
     class Streaming(Source):
         stream = 0xA0
 
         def __tvm_ffi_env_stream__(self):
             return Stream(self.stream)
 
-    call = kernels.see_stream.bind(False, 1, Streaming(device=CUDA_3))
+    call = kernels.see_stream.prepare(False, 1, Streaming(device=CUDA_3))
     for address in (0xA0, 0xA4):
         Streaming.stream = address
         call()
