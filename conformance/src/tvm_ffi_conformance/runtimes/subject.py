@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import abi
 from .case import Absent, Mismatch, equal, expect
-from .values import Object, bits, view
+from .values import Object, Raw, bits, view
 
 Any_ = abi.TVMFFIAny
 
@@ -126,6 +126,8 @@ class Runtime:
 
     def any(self, value: Any) -> Any_:
         """Return an Any for an argument; text of 8 bytes and more becomes an object."""
+        if isinstance(value, (Raw, Object)):
+            return view(value)
         if isinstance(value, str):
             return self.string(value.encode())
         if isinstance(value, bytes):
@@ -190,10 +192,14 @@ class Runtime:
 
         def safe_call(_self: int, arguments: int, count: int, result: int) -> int:
             views = list((Any_ * count).from_address(arguments)) if count else []
-            out = body(views)
-            if isinstance(out, Status):
-                return out.status
-            value = self.owned(self.any(out))
+            try:
+                out = body(views)
+                if isinstance(out, Status):
+                    return out.status
+                value = self.owned(self.any(out))
+            except Exception as error:  # noqa: BLE001  # nothing may leave a C function
+                self.TVMFFIErrorSetRaisedFromCStr(b"KitError", f"{error!r}".encode())
+                return -1
             ctypes.memmove(result, ctypes.byref(value), 16)
             return 0
 
@@ -372,6 +378,10 @@ def text_content(value: Any_) -> bytes:
     if value.type_index in (abi.kTVMFFISmallStr, abi.kTVMFFISmallBytes):
         expect(value.small_str_len <= 7, f"small string: expected at most 7 bytes, got {bits(value)}")
         return bytes(value.v_bytes[: value.small_str_len])
+    if value.type_index == abi.kTVMFFIRawStr:
+        return ctypes.string_at(value.v_c_str)
+    if value.type_index == abi.kTVMFFIByteArrayPtr:
+        return read_bytes(abi.TVMFFIByteArray.from_address(value.v_ptr))
     expect(
         value.type_index in (abi.kTVMFFIStr, abi.kTVMFFIBytes),
         f"expected a string or bytes, got type index {value.type_index}",
