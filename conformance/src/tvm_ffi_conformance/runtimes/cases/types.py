@@ -291,7 +291,11 @@ def column_exists(runtime: Runtime, name: str) -> None:
     "The built-in entry has the kind of value.", cites="12.2",
 )  # fmt: skip
 def built_in(runtime: Runtime, name: str, key: str, kind: int) -> None:
-    equal("type index of the value", entry(runtime, name, runtime.index(key)).type_index, kind)
+    found = entry(runtime, name, runtime.index(key)).type_index
+    if name in ("__any_hash__", "__any_equal__"):
+        expect(found in (4, 68), f"expected a native hook or a Function, got type index {found}")
+    else:
+        equal("type index of the value", found, kind)
 
 
 def set_attribute(runtime: Runtime, number: int, name: str, value: object) -> None:
