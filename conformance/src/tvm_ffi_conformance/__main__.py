@@ -90,7 +90,7 @@ def _library(options: argparse.Namespace) -> int:
 
     results = run_library(
         options.path, runtime=options.runtime, signatures=options.signature,
-        static=options.static, pattern=options.only, limit=options.limit,
+        static_only=options.static, pattern=options.only, limit=options.limit,
     )  # fmt: skip
     return _finish(results, options)
 

@@ -46,6 +46,7 @@ class Execution:
     load_error: str | None = None
     hangs: int = 0
     progress: Callable[[str], None] = lambda identifier: None
+    worker: Sequence[str] = ("tvm_ffi_conformance.runtimes.worker",)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -73,6 +74,7 @@ def execute(
     jobs: int | None = None,
     fork: bool | None = None,
     progress: Callable[[str], None] = lambda identifier: None,
+    worker: Sequence[str] = ("tvm_ffi_conformance.runtimes.worker",),
 ) -> Execution:
     """Run `cases` on the runtime at `path`.
 
@@ -90,8 +92,10 @@ def execute(
         Run each case in a forked child of a worker; by default where `fork` exists.
     progress : callable
         Called with the identifier of each finished case.
+    worker : sequence of str
+        Module that the worker processes run, and its further arguments.
     """
-    run = Execution(path, limit, hasattr(os, "fork") if fork is None else fork, progress=progress)
+    run = Execution(path, limit, hasattr(os, "fork") if fork is None else fork, progress=progress, worker=worker)
     jobs = max(1, min(jobs or min(4, os.cpu_count() or 1), len(cases)))
     threads = [
         threading.Thread(target=_serve, args=(run, list(cases[number::jobs])))
@@ -130,7 +134,9 @@ class _Worker:
         reader, writer = os.pipe()
         mode = str(self.limit) if run.fork else ALONE
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tvm_ffi_conformance.runtimes.worker", run.path, str(writer), mode],
+            [
+                sys.executable, "-m", run.worker[0], run.path, str(writer), mode, *run.worker[1:],
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

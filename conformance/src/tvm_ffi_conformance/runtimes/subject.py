@@ -41,9 +41,11 @@ class Runtime:
         Path of the library.
     """
 
-    def __init__(self, path: str) -> None:
+    kernel: Any = None  # library under test, for checks of libraries
+
+    def __init__(self, path: str, mode: int = ctypes.DEFAULT_MODE) -> None:
         self.path = path
-        self.library = abi.declare(ctypes.CDLL(path))
+        self.library = abi.declare(ctypes.CDLL(path, mode))
         self.kept: list[Any] = []  # callbacks and buffers that the runtime may still use
 
     def __getattr__(self, name: str) -> Any:

@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from .case import REGISTRY, Absent, Mismatch, load_cases
@@ -25,14 +26,21 @@ ALONE = "--alone"
 _MOST_TEXT = 2000  # characters of a detail and of standard error that a result keeps
 
 
-def main(arguments: list[str]) -> int:
-    """Serve case identifiers from standard input; arguments: PATH DESCRIPTOR [LIMIT | --alone]."""
-    path, descriptor, mode = arguments
+def main(arguments: list[str], load: Callable[..., Runtime] | None = None) -> int:
+    """Serve case identifiers from standard input.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Path, file descriptor, time limit or `ALONE`, and further arguments of `load`.
+    load : callable, optional
+        Function of the path that registers the cases and returns the subject.
+    """
+    path, descriptor, mode, *rest = arguments
     output = os.fdopen(int(descriptor), "w", buffering=1)
-    load_cases()
     _quiet()
     try:
-        runtime = Runtime(path)
+        runtime = (load or _load)(path, *rest)
     except OSError as error:
         print(json.dumps({"load_error": str(error)}), file=output)
         return 1
@@ -46,6 +54,12 @@ def main(arguments: list[str]) -> int:
             result = _run_forked(runtime, identifier, float(mode))
         print(json.dumps({"id": identifier, **result}), file=output)
     return 0
+
+
+def _load(path: str) -> Runtime:
+    """Return the runtime at `path`; register its cases."""
+    load_cases()
+    return Runtime(path)
 
 
 def _quiet() -> None:

@@ -112,12 +112,11 @@ def indented(runtime: Runtime, value: object, expected: str) -> None:
     equal("text", runtime.result("ffi.json.Stringify", value, 2), expected)
 
 
-@stringify.each("wrong.{}", [("int_key", {1: 2}, "Expect key to be string"), ("bytes", b"abcdefgh", "Unsupported type"),
-                             ("function", "function", "Unsupported type")],
+@stringify.each("wrong.{}", [("int_key", {1: 2}), ("bytes", b"abcdefgh"), ("function", "function")],
                 "Other values are a ValueError.", since="0.1.1")  # fmt: skip
-def stringify_wrong(runtime: Runtime, value: object, message: str) -> None:
+def stringify_wrong(runtime: Runtime, value: object) -> None:
     given = Object(runtime.make(lambda views: None), 68) if value == "function" else value
-    with runtime.fails("ValueError", message):
+    with runtime.fails("ValueError"):
         runtime.call("ffi.json.Stringify", given, None)
 
 
@@ -348,7 +347,7 @@ def module_error(runtime: Runtime) -> None:
 @modules.case("import.itself", "An import of itself is a cycle: RuntimeError.")
 def import_itself(runtime: Runtime) -> None:
     module = runtime.call("ffi.SystemLib")
-    with runtime.fails("RuntimeError", "Cyclic dependency detected during import"):
+    with runtime.fails("RuntimeError"):
         runtime.call("ffi.ModuleImportModule", module, module)
 
 
@@ -362,7 +361,7 @@ def import_lookup(runtime: Runtime) -> None:
 
 
 LOADS = [
-    ("no_extension", "/tmp/kit_no_extension", "RuntimeError", "Failed to get file format"),
+    ("no_extension", "/tmp/kit_no_extension", "RuntimeError", "kit_no_extension"),
     ("unknown_extension", "/tmp/kit.unknown_ext", "RuntimeError", "Loader for `.unknown_ext` files is not registered"),
     ("missing_file", "/nonexistent/kit.so", "InternalError", "Failed to load dynamic shared library"),
     ("not_a_library", "/dev/null/kit.so", "InternalError", "Failed to load dynamic shared library"),

@@ -64,7 +64,8 @@ for _kind, _versioned in BOTH:
         tensor = cell(abi.DLTensor, take(runtime, Managed(shape, strides, versioned=versioned)))
         equal("dimensions", tensor.ndim, len(shape))
         equal("shape", numbers(tensor.shape, len(shape)), shape)
-        equal("strides", numbers(tensor.strides, len(shape)), strides or compact(shape))
+        if 0 not in shape:  # an empty tensor has no element that strides could place
+            equal("strides", numbers(tensor.strides, len(shape)), strides or compact(shape))
 
     @tensors.each(f"from_{_kind}.dtype.{{}}", DTYPES, "The data type is kept.")
     def data_type(runtime: Runtime, dtype: tuple, versioned: bool = _versioned) -> None:
@@ -153,7 +154,8 @@ for _kind, _versioned in BOTH:
         tensor = export(runtime, take(runtime, source), versioned).dl_tensor
         equal("data", tensor.data, source.aligned)
         equal("shape", numbers(tensor.shape, tensor.ndim), shape)
-        equal("strides", numbers(tensor.strides, tensor.ndim), strides or compact(shape))
+        if 0 not in shape:
+            equal("strides", numbers(tensor.strides, tensor.ndim), strides or compact(shape))
 
     @tensors.case(f"to_{_kind}.reference", "The export holds one reference; its deleter releases it.")
     def to_reference(runtime: Runtime, versioned: bool = _versioned) -> None:
@@ -187,7 +189,7 @@ def flags(runtime: Runtime, value: int, accepted: bool) -> None:
     if accepted:
         take(runtime, source)
         return
-    with runtime.fails("RuntimeError", "Subbyte type padded is not yet supported"):
+    with runtime.fails("RuntimeError"):
         take(runtime, source)
     equal("calls of the deleter", source.deleted, 0)
 
