@@ -222,6 +222,8 @@ def wrong_rows(signature: Signature) -> list[tuple]:
             bad["none"] = lambda right: view(None)
             bad["integer"] = lambda right: view(1)
             bad["dtype"] = lambda right, other=other, shape=shape: Tensor(other, shape)
+            code = (abi.kDLUInt if dtype[0] == abi.kDLInt else abi.kDLInt, dtype[1])
+            bad["dtype_code"] = lambda right, code=code, shape=shape: Tensor(code, shape)
             bad["dimension_more"] = lambda right, dtype=dtype, shape=shape: Tensor(dtype, (*shape, 1))
             if shape:
                 bad["dimension_less"] = lambda right, dtype=dtype, shape=shape: Tensor(dtype, shape[1:])

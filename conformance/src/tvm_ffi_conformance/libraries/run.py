@@ -15,7 +15,7 @@ from .. import abi
 from ..elf import LibraryFile, NotLoadable, machine_name
 from ..results import Entry, Results, file_hash
 from ..runtimes.case import REGISTRY
-from ..runtimes.execution import execute
+from ..runtimes.execution import environment, execute
 from . import static
 from .calls import register_calls
 from .signature import Signature, parse
@@ -94,7 +94,7 @@ def _embedded(
     try:
         done = subprocess.run(
             [sys.executable, "-m", "tvm_ffi_conformance.libraries.worker", METADATA, path, runtime, *names],
-            capture_output=True, text=True, timeout=limit + 10, check=False,
+            capture_output=True, text=True, timeout=limit + 10, check=False, env=environment(),
         )  # fmt: skip
         line = next(each for each in done.stdout.splitlines() if each.startswith(METADATA))
         texts = json.loads(line[len(METADATA) :])

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .case import Case
 from .worker import ALONE
@@ -142,6 +143,7 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             pass_fds=[writer],
             text=True,
+            env=environment(),
         )
         os.close(writer)
         self.lines: queue.Queue[str | None] = queue.Queue()
@@ -206,6 +208,13 @@ class _Worker:
         except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of workers, which find this package wherever it is."""
+    source = str(Path(__file__).resolve().parents[2])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _how(status: int | None) -> str:
