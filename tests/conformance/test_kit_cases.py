@@ -46,7 +46,11 @@ def test_there_are_enough_cases(cases):
 
 
 def test_identifiers_are_words_joined_by_dots(cases):
-    wrong = [each for each in cases if not re.fullmatch(r"[a-z]+(\.[\w:*-]+|\.void\*|\.const char\*)+\*?", each)]
+    wrong = [
+        each
+        for each in cases
+        if not re.fullmatch(r"[a-z]+(\.[\w:*-]+|\.void\*|\.const char\*)+\*?", each)
+    ]
     assert [each for each in wrong if " " not in each] == []
 
 
@@ -63,7 +67,9 @@ def test_unknown_heading_is_an_error():
 
 def test_must_pass_lists_agree_with_the_cases(cases):
     expected = must_pass_lines(cases)
-    found = {path.stem: path.read_text(encoding="utf-8").splitlines() for path in MUSTPASS.glob("*.txt")}
+    found = {
+        path.stem: path.read_text(encoding="utf-8").splitlines() for path in MUSTPASS.glob("*.txt")
+    }
     assert found == expected
     assert must_pass((0, 1, 16)) == {case.id for case in cases.values() if case.until is None}
     assert "bigint.from_words.empty" not in must_pass((0, 1, 13))
@@ -75,13 +81,20 @@ def test_hash_oracles_give_the_vectors_of_the_contract():
 
 
 def test_our_runtime_passes_all_but_the_documented_differences(results):
-    expected = {line.split()[0] for line in DIFFERENCES.read_text(encoding="utf-8").splitlines() if line[:1].isalpha()}
+    expected = {
+        line.split()[0]
+        for line in DIFFERENCES.read_text(encoding="utf-8").splitlines()
+        if line[:1].isalpha()
+    }
     assert {entry.id: entry.detail for entry in results.failures}.keys() == expected
 
 
 def test_no_fork_gives_the_same_verdicts(runtime):
     pattern = r"^string\.small\.length_[17]\.bits$|^error\.abort\.index_of_wrong_depth$"
-    found = {entry.id: entry.verdict for entry in run_runtime(runtime, pattern=pattern, fork=False).entries}
+    found = {
+        entry.id: entry.verdict
+        for entry in run_runtime(runtime, pattern=pattern, fork=False).entries
+    }
     assert set(found.values()) == {"pass"}
     assert len(found) == 3
 

@@ -22,9 +22,20 @@ def build(folder: Path, body: str, extra: str = "") -> str:
     """Compile a runtime whose functions all have `body`; return its path."""
     source = folder / "runtime.c"
     functions = "\n".join(f"long {name}(void) {{ {body} }}" for name in abi.FUNCTIONS)
-    source.write_text(f"#include <stdlib.h>\n#include <unistd.h>\n{extra}\n{functions}\n", encoding="utf-8")
+    source.write_text(
+        f"#include <stdlib.h>\n#include <unistd.h>\n{extra}\n{functions}\n", encoding="utf-8"
+    )
     path = folder / "libtvm_ffi.so"
-    command = ["cc", "-shared", "-fPIC", "-w", "-Wl,-soname,libtvm_ffi.so", "-o", str(path), str(source)]
+    command = [
+        "cc",
+        "-shared",
+        "-fPIC",
+        "-w",
+        "-Wl,-soname,libtvm_ffi.so",
+        "-o",
+        str(path),
+        str(source),
+    ]
     subprocess.run(command, check=True)
     return str(path)
 
@@ -34,7 +45,9 @@ def verdicts(results):
 
 
 def test_runtime_that_does_nothing_fails_and_ends(tmp_path):
-    results = run_runtime(build(tmp_path, "return 0;"), limit=2, pattern="^string|^global.ffi.Array")
+    results = run_runtime(
+        build(tmp_path, "return 0;"), limit=2, pattern="^string|^global.ffi.Array"
+    )
     found = verdicts(results)
     assert found["string.small.length_7.bits"] == "fail"
     assert found["global.ffi.Array.registered"] == "absent"
@@ -50,7 +63,9 @@ def test_runtime_that_crashes_costs_one_case_each(tmp_path):
 
 def test_runtime_that_hangs_is_given_up(tmp_path):
     start = time.monotonic()
-    results = run_runtime(build(tmp_path, "for (;;) sleep(1); return 0;"), limit=0.3, pattern="^string")
+    results = run_runtime(
+        build(tmp_path, "for (;;) sleep(1); return 0;"), limit=0.3, pattern="^string"
+    )
     assert time.monotonic() - start < 40
     found = list(verdicts(results).values())
     assert found.count("hang") >= 10

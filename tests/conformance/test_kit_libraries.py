@@ -43,9 +43,19 @@ def check(tmp_path_factory):
         (folder / "kernel.c").write_text(source, encoding="utf-8")
         path = folder / "kernel.so"
         include = Path(libinfo.find_include_path())
-        command = ["cc", "-shared", "-fPIC", f"-I{include}", "-o", str(path), str(folder / "kernel.c")]
+        command = [
+            "cc",
+            "-shared",
+            "-fPIC",
+            f"-I{include}",
+            "-o",
+            str(path),
+            str(folder / "kernel.c"),
+        ]
         subprocess.run(command, check=True)
-        return run_library(str(path), runtime=libinfo.find_libtvm_ffi(), signatures=[SIGNATURE], **options)
+        return run_library(
+            str(path), runtime=libinfo.find_libtvm_ffi(), signatures=[SIGNATURE], **options
+        )
 
     return run
 
@@ -72,7 +82,9 @@ def test_library_without_functions(check):
 
 def test_damaged_embedded_tree(check):
     source = RIGHT + "\nconst unsigned long long __tvm_ffi__library_bin[2] = {100, 0};\n"
-    assert "static.embedded" in [entry.id for entry in check("tree", source, static_only=True).failures]
+    assert "static.embedded" in [
+        entry.id for entry in check("tree", source, static_only=True).failures
+    ]
 
 
 def test_signature_text():

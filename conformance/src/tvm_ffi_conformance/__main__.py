@@ -34,7 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     runtime = commands.add_parser("runtime", help="run the cases on a libtvm_ffi.so")
     runtime.add_argument("path", help="path of the runtime")
-    runtime.add_argument("--level", type=parse_level, help="level to measure against, such as 0.1.8")
+    runtime.add_argument(
+        "--level", type=parse_level, help="level to measure against, such as 0.1.8"
+    )
     runtime.add_argument("--jobs", type=int, help="number of worker processes")
     runtime.add_argument(
         "--no-fork", dest="fork", action="store_false", default=None,
@@ -53,8 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     library.add_argument("--static", action="store_true", help="do not load the library")
     library.set_defaults(run=_library)
     for command in (runtime, library):
-        command.add_argument("--only", default="", metavar="REGEX", help="run cases whose id matches")
-        command.add_argument("--limit", type=float, default=5.0, help="seconds that a case may take")
+        command.add_argument(
+            "--only", default="", metavar="REGEX", help="run cases whose id matches"
+        )
+        command.add_argument(
+            "--limit", type=float, default=5.0, help="seconds that a case may take"
+        )
         command.add_argument("--json", type=Path, help="write a results file")
         command.add_argument("--junit", type=Path, help="write JUnit XML")
         command.add_argument("--html", type=Path, help="write a page with a row for each rule")

@@ -13,7 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64", 21: "ppc64", 22: "s390x"}
+MACHINES = {
+    3: "i386",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv64",
+    21: "ppc64",
+    22: "s390x",
+}
 PT_DYNAMIC, PT_GNU_STACK, PT_LOAD = 2, 0x6474E551, 1
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_RPATH, DT_SONAME = 1, 5, 6, 15, 14
 DT_TEXTREL, DT_FLAGS, DT_RUNPATH, DT_INIT = 22, 30, 29, 12
@@ -166,7 +174,9 @@ class LibraryFile:
     @property
     def text_relocations(self) -> bool:
         """True if relocations write to read-only segments."""
-        return bool(self._tag(DT_TEXTREL)) or any(value & DF_TEXTREL for value in self._tag(DT_FLAGS))
+        return bool(self._tag(DT_TEXTREL)) or any(
+            value & DF_TEXTREL for value in self._tag(DT_FLAGS)
+        )
 
     @cached_property
     def symbols(self) -> list[Symbol]:
@@ -181,7 +191,13 @@ class LibraryFile:
             name, info, other, section, value, size = self._unpack("<IBBHQQ", start + 24 * number)
             found.append(
                 Symbol(
-                    self._name(name), value, size, section != 0, info & 15, info >> 4, other & 3 in (0, 3)
+                    self._name(name),
+                    value,
+                    size,
+                    section != 0,
+                    info & 15,
+                    info >> 4,
+                    other & 3 in (0, 3),
                 )
             )
         return found

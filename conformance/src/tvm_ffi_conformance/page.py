@@ -39,13 +39,17 @@ def page(results: Results) -> str:
         f"{totals['required'] - totals['failed']} of {totals['required']} required rules hold; "
         f"{totals['pass']} of {len(results.entries)} cases passed."
     )
-    ordered = sorted(results.entries, key=lambda entry: (entry.document, _order(entry.heading), entry.id))
+    ordered = sorted(
+        results.entries, key=lambda entry: (entry.document, _order(entry.heading), entry.id)
+    )
     parts = [
         f"<h2>{_text(document)}: {_text(heading)}</h2><table>"
         "<tr><th>result</th><th>case</th><th>rule</th></tr>"
         + "".join(map(_row, entries))
         + "</table>"
-        for (document, heading), entries in groupby(ordered, lambda entry: (entry.document, entry.heading))
+        for (document, heading), entries in groupby(
+            ordered, lambda entry: (entry.document, entry.heading)
+        )
     ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{_text(title)}</title>'
@@ -56,7 +60,7 @@ def page(results: Results) -> str:
 
 def _order(heading: str) -> tuple[int, ...]:
     """Return the sort key of a heading: its number."""
-    return tuple(int(part) for part in heading.split(" ")[0].split(".") if part.isdigit())
+    return tuple(int(part) for part in heading.split(" ", maxsplit=1)[0].split(".") if part.isdigit())
 
 
 def _row(entry: Entry) -> str:

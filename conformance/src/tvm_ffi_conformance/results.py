@@ -175,7 +175,9 @@ def read(path: Path) -> Results:
     if found:
         raise ValueError(f"{path}: {found[0]}")
     content = json.loads(path.read_text(encoding="utf-8"))
-    return Results(content["kind"], content["subject"], [Entry(**each) for each in content["entries"]])
+    return Results(
+        content["kind"], content["subject"], [Entry(**each) for each in content["entries"]]
+    )
 
 
 def problems(path: Path, required: Iterable[str] = ()) -> list[str]:
@@ -209,5 +211,7 @@ def problems(path: Path, required: Iterable[str] = ()) -> list[str]:
         if entry.verdict not in VERDICTS
     ]
     have = {entry.id for entry in entries if entry.required}
-    found += [f"{identifier}: required, but missing" for identifier in required if identifier not in have]
+    found += [
+        f"{identifier}: required, but missing" for identifier in required if identifier not in have
+    ]
     return found

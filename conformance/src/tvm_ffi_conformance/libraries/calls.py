@@ -28,7 +28,10 @@ LAYOUTS: list[tuple[str, dict[str, Any]]] = [
     ("compact_guard_after", {}), ("compact_guard_before", {"end": False}),
     ("null_strides", {"strides_null": True}), ("byte_offset", {"offset": 3}),
 ]  # fmt: skip
-STRIDED: list[tuple[str, dict[str, Any]]] = [("gap", {"gap": 3}), ("first_innermost", {"reverse": True})]
+STRIDED: list[tuple[str, dict[str, Any]]] = [
+    ("gap", {"gap": 3}),
+    ("first_innermost", {"reverse": True}),
+]
 
 
 def extents(parameter: Parameter, size: int) -> tuple[int, ...]:
@@ -62,7 +65,9 @@ def call(runtime: Runtime, name: str, given: list[Any]) -> abi.TVMFFIAny:
     packed = (abi.TVMFFIAny * max(1, len(values)))(*values)
     before = ctypes.string_at(packed, 16 * len(values))
     result = abi.TVMFFIAny()
-    function = SAFE_CALL(ctypes.cast(getattr(runtime.kernel, abi.SYMBOL_PREFIX + name), ctypes.c_void_p).value)
+    function = SAFE_CALL(
+        ctypes.cast(getattr(runtime.kernel, abi.SYMBOL_PREFIX + name), ctypes.c_void_p).value
+    )
     status = function(None, ctypes.addressof(packed), len(values), ctypes.addressof(result))
     equal("the argument array after the call", ctypes.string_at(packed, 16 * len(values)), before)
     error = runtime.raised()
@@ -124,11 +129,17 @@ def register_calls(signature: Signature, path: str) -> list[str]:
                 managed = runtime.keep(abi.DLManagedTensor(tensor.struct))
                 runtime.keep(tensor)
                 out = ctypes.c_void_p()
-                runtime.check(runtime.TVMFFITensorFromDLPack(ctypes.addressof(managed), 0, 0, ctypes.byref(out)))
+                runtime.check(
+                    runtime.TVMFFITensorFromDLPack(
+                        ctypes.addressof(managed), 0, 0, ctypes.byref(out)
+                    )
+                )
                 handles.append(out.value)
                 given[position] = view(Object(out.value, abi.kTVMFFITensor))
         call(runtime, name, given)
-        equal("strong counts after the call", [strong(each) for each in handles], [1] * len(handles))
+        equal(
+            "strong counts after the call", [strong(each) for each in handles], [1] * len(handles)
+        )
 
     @topic.case("inputs_unchanged", "Inputs and gaps between elements are not written.")
     def unchanged(runtime: Runtime) -> None:
@@ -141,7 +152,10 @@ def register_calls(signature: Signature, path: str) -> list[str]:
         before = [tensor.content() for _, tensor in inputs]
         call(runtime, name, given)
         for (parameter, tensor), content in zip(inputs, before):
-            expect(tensor.content() == content, f"argument {parameter}: the function wrote to the input")
+            expect(
+                tensor.content() == content,
+                f"argument {parameter}: the function wrote to the input",
+            )
 
     @topic.case("result", "The result has the declared type; its padding is zero.", cites="20")
     def result(runtime: Runtime) -> None:
@@ -171,7 +185,7 @@ def register_calls(signature: Signature, path: str) -> list[str]:
                     call(runtime, name, given)
                     if outputs(given) != outputs(expected):
                         problems.append("another result")
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 problems.append(str(error))
 
         workers = [threading.Thread(target=work) for _ in range(4)]
@@ -213,7 +227,9 @@ def wrong_rows(signature: Signature) -> list[tuple]:
     rows: list[tuple] = []
     used = [each for parameter in signature.parameters for each in parameter.shape]
     for position, parameter in enumerate(signature.parameters):
-        bad: dict[str, Callable[[Any], Any]] = {"device": lambda right: view(Raw(abi.kTVMFFIDevice, 1))}
+        bad: dict[str, Callable[[Any], Any]] = {
+            "device": lambda right: view(Raw(abi.kTVMFFIDevice, 1))
+        }
         if parameter.kind != "str":
             bad["text"] = lambda right: view(small(b"kit"))
         if parameter.dtype:
@@ -224,15 +240,21 @@ def wrong_rows(signature: Signature) -> list[tuple]:
             bad["dtype"] = lambda right, other=other, shape=shape: Tensor(other, shape)
             code = (abi.kDLUInt if dtype[0] == abi.kDLInt else abi.kDLInt, dtype[1])
             bad["dtype_code"] = lambda right, code=code, shape=shape: Tensor(code, shape)
-            bad["dimension_more"] = lambda right, dtype=dtype, shape=shape: Tensor(dtype, (*shape, 1))
+            bad["dimension_more"] = lambda right, dtype=dtype, shape=shape: Tensor(
+                dtype, (*shape, 1)
+            )
             if shape:
-                bad["dimension_less"] = lambda right, dtype=dtype, shape=shape: Tensor(dtype, shape[1:])
+                bad["dimension_less"] = lambda right, dtype=dtype, shape=shape: Tensor(
+                    dtype, shape[1:]
+                )
             bad["device_of_tensor"] = lambda right, dtype=dtype, shape=shape: Tensor(
                 dtype, shape, device=abi.kDLVulkan
             )
             for axis, extent in enumerate(parameter.shape):
                 if extent.isdigit() or used.count(extent) > 1:
                     longer = tuple(n + (i == axis) for i, n in enumerate(shape))
-                    bad[f"extent_{axis}"] = lambda right, dtype=dtype, longer=longer: Tensor(dtype, longer)
+                    bad[f"extent_{axis}"] = lambda right, dtype=dtype, longer=longer: Tensor(
+                        dtype, longer
+                    )
         rows += [(f"{parameter.name}.{kind}", position, make) for kind, make in bad.items()]
     return rows

@@ -144,5 +144,9 @@ def _calls(path: str, runtime: str, signatures: list[Signature], limit: float) -
 def _where(identifier: str) -> str:
     """Return function and argument of a check."""
     words = identifier.split(".")
-    argument = f", argument {words[3]}" if words[2] == "wrong" and len(words) == 5 and words[3] != "count" else ""
+    argument = (
+        f", argument {words[3]}"
+        if words[2] == "wrong" and len(words) == 5 and words[3] != "count"
+        else ""
+    )
     return f"function {words[1]}{argument}"

@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 
 PLAIN = {"int", "float", "bool", "str", "bytes"}
-_TENSOR = re.compile(r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\[([^\]]*)\](.*)", re.DOTALL)
+_TENSOR = re.compile(
+    r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\[([^\]]*)\](.*)", re.DOTALL
+)
 _DTYPES = {
     "int8": (0, 8), "int16": (0, 16), "int32": (0, 32), "int64": (0, 64), "uint8": (1, 8),
     "uint16": (1, 16), "uint32": (1, 32), "uint64": (1, 64), "float16": (2, 16), "float32": (2, 32),

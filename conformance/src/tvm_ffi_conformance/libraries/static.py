@@ -26,7 +26,9 @@ def function_names(library: LibraryFile) -> list[str]:
 
 def needed_level(library: LibraryFile) -> str:
     """Return the first level whose runtimes have all C functions that the library imports."""
-    levels = [FUNCTION_SINCE.get(name, "0.1.0") for name in library.undefined if name in abi.FUNCTIONS]
+    levels = [
+        FUNCTION_SINCE.get(name, "0.1.0") for name in library.undefined if name in abi.FUNCTIONS
+    ]
     return max(levels, key=lambda level: tuple(map(int, level.split("."))), default="0.1.0")
 
 
@@ -34,7 +36,9 @@ def check(library: LibraryFile) -> list[Entry]:
     """Return the results of the static checks."""
     entries: list[Entry] = []
 
-    def add(name: str, cites: str, rule: str, problem: str, where: str = "", required: bool = True) -> None:
+    def add(
+        name: str, cites: str, rule: str, problem: str, where: str = "", required: bool = True
+    ) -> None:
         found = section(cites)
         entries.append(
             Entry(
@@ -49,17 +53,38 @@ def check(library: LibraryFile) -> list[Entry]:
         "" if names else "no symbol begins with __tvm_ffi_")  # fmt: skip
     for name in names:
         symbol = library.exported[_PREFIX + name]
-        add(f"{name}.kind", "13.3", "An exported function is a function symbol.", _kind(symbol), name)
-    unknown = [each for each in library.undefined if each.startswith("TVMFFI") and each not in abi.FUNCTIONS]
+        add(
+            f"{name}.kind",
+            "13.3",
+            "An exported function is a function symbol.",
+            _kind(symbol),
+            name,
+        )
+    unknown = [
+        each
+        for each in library.undefined
+        if each.startswith("TVMFFI") and each not in abi.FUNCTIONS
+    ]
     add("imports", "6", "Imported TVMFFI symbols are functions of the C ABI.", ", ".join(unknown))
     add("stack", "1", "The library does not ask for an executable stack.",
         "the stack would be executable" if library.executable_stack else "")  # fmt: skip
     add("text_relocations", "1", "The library has no text relocations.",
         "found text relocations" if library.text_relocations else "")  # fmt: skip
     runtime = [each for each in library.exported if each.startswith("TVMFFI")]
-    add("exports.runtime", "13.3", "The library exports no C function of the runtime.", ", ".join(runtime[:5]))
-    extra = [each for each in library.exported if not each.startswith(_PREFIX) and not each.startswith("_Z")]
-    extra = [each for each in extra if each not in ("_init", "_fini", "__bss_start", "_edata", "_end")]
+    add(
+        "exports.runtime",
+        "13.3",
+        "The library exports no C function of the runtime.",
+        ", ".join(runtime[:5]),
+    )
+    extra = [
+        each
+        for each in library.exported
+        if not each.startswith(_PREFIX) and not each.startswith("_Z")
+    ]
+    extra = [
+        each for each in extra if each not in ("_init", "_fini", "__bss_start", "_edata", "_end")
+    ]
     add("exports.other", "13.3", "The library exports nothing but its functions.", ", ".join(extra[:8]),
         required=False)  # fmt: skip
     absent = [
@@ -68,10 +93,20 @@ def check(library: LibraryFile) -> list[Entry]:
         for each in library.exported
         if each.startswith(prefix) and each[len(prefix) :] not in names
     ]
-    add("metadata_without_function", "13.3", "Metadata and documentation belong to a function.", ", ".join(absent))
+    add(
+        "metadata_without_function",
+        "13.3",
+        "Metadata and documentation belong to a function.",
+        ", ".join(absent),
+    )
     embedded = library.exported.get(abi.LIBRARY_BIN_SYMBOL)
     if embedded:
-        add("embedded", "14.4", "The embedded import tree is complete.", _guard(lambda: _tree(library, embedded)))
+        add(
+            "embedded",
+            "14.4",
+            "The embedded import tree is complete.",
+            _guard(lambda: _tree(library, embedded)),
+        )
     return entries
 
 

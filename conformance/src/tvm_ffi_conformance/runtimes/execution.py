@@ -96,7 +96,9 @@ def execute(
     worker : sequence of str
         Module that the worker processes run, and its further arguments.
     """
-    run = Execution(path, limit, hasattr(os, "fork") if fork is None else fork, progress=progress, worker=worker)
+    run = Execution(
+        path, limit, hasattr(os, "fork") if fork is None else fork, progress=progress, worker=worker
+    )
     jobs = max(1, min(jobs or min(4, os.cpu_count() or 1), len(cases)))
     threads = [
         threading.Thread(target=_serve, args=(run, list(cases[number::jobs])))
@@ -136,7 +138,13 @@ class _Worker:
         mode = str(self.limit) if run.fork else ALONE
         self.process = subprocess.Popen(
             [
-                sys.executable, "-m", run.worker[0], run.path, str(writer), mode, *run.worker[1:],
+                sys.executable,
+                "-m",
+                run.worker[0],
+                run.path,
+                str(writer),
+                mode,
+                *run.worker[1:],
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -197,7 +205,10 @@ class _Worker:
             status = self.process.returncode
             expected = case.ends is not None and status == case.ends
             verdict = "pass" if expected else "crash" if (status or 0) < 0 else "exit"
-            result = {"verdict": verdict, "detail": "" if expected else f"the process {_how(status)}"}
+            result = {
+                "verdict": verdict,
+                "detail": "" if expected else f"the process {_how(status)}",
+            }
         self.execution.record(case.id, {**result, "seconds": self.limit})
 
     def close(self) -> None:

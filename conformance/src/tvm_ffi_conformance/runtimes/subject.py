@@ -95,7 +95,8 @@ class Runtime:
         except RaisedError as error:
             equal("kind of the error", error.kind, kind)
             expect(
-                text in error.message, f"error message: expected {text!r} in it, got {error.message!r}"
+                text in error.message,
+                f"error message: expected {text!r} in it, got {error.message!r}",
             )
             expect(
                 error.message.startswith(starts),
@@ -161,9 +162,7 @@ class Runtime:
         """Return the handle of a global function, or None."""
         out = ctypes.c_void_p()
         self.check(
-            self.TVMFFIFunctionGetGlobal(
-                ctypes.byref(byte_array(name.encode())), ctypes.byref(out)
-            )
+            self.TVMFFIFunctionGetGlobal(ctypes.byref(byte_array(name.encode())), ctypes.byref(out))
         )
         return out.value
 
@@ -199,7 +198,7 @@ class Runtime:
                 if isinstance(out, Status):
                     return out.status
                 value = self.owned(self.any(out))
-            except Exception as error:  # noqa: BLE001  # nothing may leave a C function
+            except Exception as error:  # nothing may leave a C function
                 self.TVMFFIErrorSetRaisedFromCStr(b"KitError", f"{error!r}".encode())
                 return -1
             ctypes.memmove(result, ctypes.byref(value), 16)
@@ -211,7 +210,9 @@ class Runtime:
         """Return the handle that `TVMFFIFunctionCreate` makes."""
         out = ctypes.c_void_p()
         self.check(
-            self.TVMFFIFunctionCreate(owner, safe_call, deleter and self.keep(deleter), ctypes.byref(out))
+            self.TVMFFIFunctionCreate(
+                owner, safe_call, deleter and self.keep(deleter), ctypes.byref(out)
+            )
         )
         expect(out.value, "TVMFFIFunctionCreate: expected a handle, got null")
         return out.value
@@ -221,7 +222,10 @@ class Runtime:
         out = ctypes.c_void_p()
         self.check(
             self.TVMFFIObjectCreateOpaque(
-                content, abi.kTVMFFIOpaquePyObject, deleter and self.keep(deleter), ctypes.byref(out)
+                content,
+                abi.kTVMFFIOpaquePyObject,
+                deleter and self.keep(deleter),
+                ctypes.byref(out),
             )
         )
         expect(out.value, "TVMFFIObjectCreateOpaque: expected a handle, got null")
@@ -378,7 +382,9 @@ def error_cell(handle: int) -> abi.TVMFFIErrorCell:
 def text_content(value: Any_) -> bytes:
     """Return the content of a string or bytes value in any of its forms."""
     if value.type_index in (abi.kTVMFFISmallStr, abi.kTVMFFISmallBytes):
-        expect(value.small_str_len <= 7, f"small string: expected at most 7 bytes, got {bits(value)}")
+        expect(
+            value.small_str_len <= 7, f"small string: expected at most 7 bytes, got {bits(value)}"
+        )
         return bytes(value.v_bytes[: value.small_str_len])
     if value.type_index == abi.kTVMFFIRawStr:
         return ctypes.string_at(value.v_c_str)

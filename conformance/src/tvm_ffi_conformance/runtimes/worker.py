@@ -80,7 +80,7 @@ def _run_case(runtime: Runtime, identifier: str) -> dict:
         return {"verdict": "fail", "detail": str(error)[:_MOST_TEXT]}
     except RaisedError as error:
         return {"verdict": "fail", "detail": f"unexpected error {error}"[:_MOST_TEXT]}
-    except Exception as error:  # noqa: BLE001  # the fault is of the kit or of memory it read
+    except Exception as error:  # the fault is of the kit or of memory it read
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} (in {Path(where.filename).name}:{where.lineno})"
         return {"verdict": "fail", "detail": f"the case stopped with {text}"[:_MOST_TEXT]}
@@ -92,7 +92,9 @@ def _run_case(runtime: Runtime, identifier: str) -> dict:
 def _run_forked(runtime: Runtime, identifier: str, limit: float) -> dict:
     """Run a case in a child of at most `limit` seconds."""
     reader, writer = os.pipe()
-    errors = os.memfd_create("stderr") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+    errors = (
+        os.memfd_create("stderr") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+    )
     started = time.monotonic()
     child = os.fork()
     if child == 0:

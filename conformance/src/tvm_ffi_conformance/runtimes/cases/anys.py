@@ -123,7 +123,9 @@ def object_reference(runtime: Runtime, kind: str) -> None:
     equal("strong count", strong(source.v_obj), 2)
 
 
-@through.each("object.{}.borrowed", KINDS, "Arguments are views: a call leaves the count unchanged.")
+@through.each(
+    "object.{}.borrowed", KINDS, "Arguments are views: a call leaves the count unchanged."
+)
 def object_borrowed(runtime: Runtime, kind: str) -> None:
     source = objects(runtime)[kind]
     counts: list[int] = []
@@ -186,7 +188,9 @@ def counts(runtime: Runtime, n: int) -> None:
     equal("weighted sum", runtime.result(function, *range(n)), sum((i + 1) * i for i in range(n)))
 
 
-@through.case("result.previous_plain_value", "The callee may find a plain value in the result slot.")
+@through.case(
+    "result.previous_plain_value", "The callee may find a plain value in the result slot."
+)
 def previous(runtime: Runtime) -> None:
     function = runtime.make(lambda views: 5)
     out = view(7)
@@ -205,7 +209,9 @@ def object_in_slot(runtime: Runtime) -> None:
         runtime.check(status)
 
 
-@through.case("handle.passed", "TVMFFIFunctionCall passes the function handle to safe_call.", cites="6.4")
+@through.case(
+    "handle.passed", "TVMFFIFunctionCall passes the function handle to safe_call.", cites="6.4"
+)
 def handle_passed(runtime: Runtime) -> None:
     seen: list[int] = []
 

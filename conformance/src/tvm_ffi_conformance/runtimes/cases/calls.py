@@ -9,9 +9,29 @@ import threading
 from ... import abi
 from ..case import Options, Topic, equal
 from ..subject import (
-    DELETER, OBJECT_DELETER, SAFE_CALL, Runtime, Status, byte_array, cell, header, strong, weak,
+    DELETER,
+    OBJECT_DELETER,
+    SAFE_CALL,
+    Runtime,
+    Status,
+    byte_array,
+    cell,
+    header,
+    strong,
+    weak,
 )  # fmt: skip
-from ..values import Object, Raw, bits, byte_array_view, device, dtype, pointer, raw_string, small, view
+from ..values import (
+    Object,
+    Raw,
+    bits,
+    byte_array_view,
+    device,
+    dtype,
+    pointer,
+    raw_string,
+    small,
+    view,
+)
 
 function = Topic("function", "13.2")
 table = Topic("function.global", "6.4")
@@ -52,7 +72,9 @@ def create_header(runtime: Runtime) -> None:
     equal("combined count", header(handle).combined_ref_count, abi.REFERENCE_COUNT["Initial"])
 
 
-@function.case("create.safe_call_callable", "The safe_call in the cell is called with the handle.", cites="8.1")
+@function.case(
+    "create.safe_call_callable", "The safe_call in the cell is called with the handle.", cites="8.1"
+)
 def safe_call(runtime: Runtime) -> None:
     handle = runtime.make(lambda views: views[0].v_int64 + 1)
     call = SAFE_CALL(cell(abi.TVMFFIFunctionCell, handle).safe_call)
@@ -148,14 +170,18 @@ def names(runtime: Runtime, name: bytes) -> None:
     handle = runtime.make(lambda views: None)
     set_global(runtime, name, handle)
     out = ctypes.c_void_p()
-    runtime.check(runtime.TVMFFIFunctionGetGlobal(ctypes.byref(byte_array(name)), ctypes.byref(out)))
+    runtime.check(
+        runtime.TVMFFIFunctionGetGlobal(ctypes.byref(byte_array(name)), ctypes.byref(out))
+    )
     equal("handle", out.value, handle)
 
 
 @table.case("get.missing", "A missing name succeeds with null.")
 def missing(runtime: Runtime) -> None:
     out = ctypes.c_void_p(0x55)
-    status = runtime.TVMFFIFunctionGetGlobal(ctypes.byref(byte_array(b"kit.none")), ctypes.byref(out))
+    status = runtime.TVMFFIFunctionGetGlobal(
+        ctypes.byref(byte_array(b"kit.none")), ctypes.byref(out)
+    )
     equal("status and handle", (status, out.value), (0, None))
     equal("pending error", runtime.raised(), None)
 
@@ -215,10 +241,17 @@ def remove_again(runtime: Runtime) -> None:
     equal("handle afterwards", runtime.find("kit.f"), None)
 
 
-def method_info(name: bytes, handle: int, metadata: bytes = b"", doc: bytes = b"") -> abi.TVMFFIMethodInfo:
+def method_info(
+    name: bytes, handle: int, metadata: bytes = b"", doc: bytes = b""
+) -> abi.TVMFFIMethodInfo:
     """Return the information of a method."""
     info = abi.TVMFFIMethodInfo(byte_array(name), byte_array(doc), byte_array(metadata), 4)
-    info.kept = [info.name, info.doc, info.metadata, *(byte_array(each) for each in (name, doc, metadata))]
+    info.kept = [
+        info.name,
+        info.doc,
+        info.metadata,
+        *(byte_array(each) for each in (name, doc, metadata)),
+    ]
     for field, array in zip(("name", "doc", "metadata"), info.kept[3:]):
         setattr(info, field, array)
     info.method = view(Object(handle, abi.kTVMFFIFunction))
@@ -277,7 +310,9 @@ def opaque_cell(runtime: Runtime) -> None:
     equal("combined count", header(handle).combined_ref_count, abi.REFERENCE_COUNT["Initial"])
 
 
-@objects.case("opaque.deleter", "deleter(handle) runs when the strong count reaches 0.", cites="6.2")
+@objects.case(
+    "opaque.deleter", "deleter(handle) runs when the strong count reaches 0.", cites="6.2"
+)
 def opaque_deleter(runtime: Runtime) -> None:
     seen: list = []
     handle = runtime.opaque(0xABCD, DELETER(seen.append))
@@ -338,7 +373,9 @@ def null_deleter(runtime: Runtime) -> None:
     equal("status", runtime.TVMFFIObjectDecRef(ctypes.addressof(made)), 0)
 
 
-@objects.case("protocol.count_during_deletion", "During the call with flags 3 the counter reads 2^32.")
+@objects.case(
+    "protocol.count_during_deletion", "During the call with flags 3 the counter reads 2^32."
+)
 def during(runtime: Runtime) -> None:
     seen: list = []
     made = abi.TVMFFIObject(WEAK + 1, abi.kTVMFFIObject)
@@ -385,7 +422,9 @@ def initializer(runtime: Runtime, status: int, value: int | None, calls: list) -
 def init(runtime: Runtime, before: int | None, calls: list, after: int) -> None:
     seen: list = []
     slot = ctypes.c_void_p(before)
-    runtime.check(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, 0x77, seen)))
+    runtime.check(
+        runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, 0x77, seen))
+    )
     equal("calls and slot", (seen, slot.value), (calls, after))
 
 
@@ -401,14 +440,18 @@ def init_status(runtime: Runtime, status: int) -> None:
 def init_null(runtime: Runtime) -> None:
     slot = ctypes.c_void_p()
     with runtime.fails("RuntimeError", "init_func must return a non-NULL handle"):
-        runtime.check(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, None, [])))
+        runtime.check(
+            runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, None, []))
+        )
 
 
 @once.case("init.retry", "After a failure the next call runs init again.")
 def init_retry(runtime: Runtime) -> None:
     slot = ctypes.c_void_p()
     runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 7, None, []))
-    runtime.check(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, 0x66, [])))
+    runtime.check(
+        runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), initializer(runtime, 0, 0x66, []))
+    )
     equal("slot", slot.value, 0x66)
 
 
@@ -492,7 +535,16 @@ def conversion_rows() -> list[tuple]:
             if source == "None" and target in ("Array", "List", "Map", "Dict"):
                 continue  # a null container reaches the function; its behaviour is not specified
             level = max(since, "0.1.9") if source in NEW_SOURCES and len(since) < 6 else since
-            rows.append((f"{source}_to_{target}", name, before, source, source in accepted, Options(since=level)))
+            rows.append(
+                (
+                    f"{source}_to_{target}",
+                    name,
+                    before,
+                    source,
+                    source in accepted,
+                    Options(since=level),
+                )
+            )
     return rows
 
 
@@ -515,6 +567,8 @@ def truth(runtime: Runtime, value: int, expected: bool) -> None:
     equal("accepted", runtime.result("ffi.StructuralEqual", 1, 1, value, expected), True)
 
 
-@convert.each("bool_index.{}", [("false", False, 10), ("true", True, 20)], "A bool converts to int.")
+@convert.each(
+    "bool_index.{}", [("false", False, 10), ("true", True, 20)], "A bool converts to int."
+)
 def bool_index(runtime: Runtime, index: bool, expected: int) -> None:
     equal("element", runtime.result("ffi.ArrayGetItem", (10, 20), index), expected)

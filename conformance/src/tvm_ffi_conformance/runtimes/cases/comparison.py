@@ -170,7 +170,9 @@ VALUES = [
 
 @structural.each("hash.{}", VALUES, "StructuralHash follows the rules of section 10.6.")
 def hashes(runtime: Runtime, value: object, expected: int) -> None:
-    equal("hash", runtime.result("ffi.StructuralHash", value, False, False) & hashing.MASK, expected)
+    equal(
+        "hash", runtime.result("ffi.StructuralHash", value, False, False) & hashing.MASK, expected
+    )
 
 
 @structural.case("hash.shape", "A shape hashes key, size and extents.")
@@ -220,13 +222,21 @@ ORDER = [
     ("arrays", (1, 2), (1, 3), -1), ("array_prefix", (1,), (1, 0), -1), ("arrays_equal", (1, 2), (1, 2), 0),
     ("bytes", b"a", b"b", -1), ("bools", False, True, -1),
 ]  # fmt: skip
-COMPARE = {"Eq": lambda c: c == 0, "Lt": lambda c: c < 0, "Le": lambda c: c <= 0, "Gt": lambda c: c > 0, "Ge": lambda c: c >= 0}
+COMPARE = {
+    "Eq": lambda c: c == 0,
+    "Lt": lambda c: c < 0,
+    "Le": lambda c: c <= 0,
+    "Gt": lambda c: c > 0,
+    "Ge": lambda c: c >= 0,
+}
 
 
 @recursive.each("order.{}", [(f"{op}.{name}", op, a, b, sign) for op in COMPARE for name, a, b, sign in ORDER],
                 "Values of one type are ordered; None comes first.", since="0.1.11")  # fmt: skip
 def order(runtime: Runtime, operator: str, left: object, right: object, sign: int) -> None:
-    equal("result", runtime.result(f"ffi.Recursive{operator}", left, right), COMPARE[operator](sign))
+    equal(
+        "result", runtime.result(f"ffi.Recursive{operator}", left, right), COMPARE[operator](sign)
+    )
 
 
 @recursive.each("unordered.{}", [("types", 1, "a"), ("nan", Raw(3, 0x7FF8 << 48), 1.0), ("maps", {"a": 1}, {"a": 2})],
@@ -236,7 +246,14 @@ def unordered(runtime: Runtime, left: object, right: object) -> None:
         runtime.call("ffi.RecursiveLt", left, right)
 
 
-COPIES = [("int", 1), ("text", "hello world"), ("array", (1, (2,))), ("map", {"a": (1,)}), ("none", None), ("bytes", b"ab")]
+COPIES = [
+    ("int", 1),
+    ("text", "hello world"),
+    ("array", (1, (2,))),
+    ("map", {"a": (1,)}),
+    ("none", None),
+    ("bytes", b"ab"),
+]
 
 
 @copying.each("{}.equal", COPIES, "A copy equals the value.")
@@ -272,7 +289,9 @@ def system_library(runtime: Runtime, names: dict[str, object], prefix: tuple = (
     """Return the system library with the given function symbols."""
     for name, function in names.items():
         call = runtime.keep(SAFE_CALL(function))
-        runtime.TVMFFIEnvModRegisterSystemLibSymbol(name.encode(), ctypes.cast(call, ctypes.c_void_p))
+        runtime.TVMFFIEnvModRegisterSystemLibSymbol(
+            name.encode(), ctypes.cast(call, ctypes.c_void_p)
+        )
     return runtime.call("ffi.SystemLib", *prefix)
 
 
@@ -283,7 +302,11 @@ def forty_two(handle: int, args: int, count: int, result: int) -> int:
     return 0
 
 
-@modules.case("system.call", "A function of the system library is found under its prefix and called.", cites="14.3")
+@modules.case(
+    "system.call",
+    "A function of the system library is found under its prefix and called.",
+    cites="14.3",
+)
 def system_call(runtime: Runtime) -> None:
     module = system_library(runtime, {"__tvm_ffi_kit_f": forty_two})
     function = runtime.call("ffi.ModuleGetFunction", module, "kit_f", False)
@@ -293,7 +316,9 @@ def system_call(runtime: Runtime) -> None:
 @modules.case("system.null_handle", "A symbol is called with a null handle.", cites="13.3")
 def system_handle(runtime: Runtime) -> None:
     seen: list = []
-    module = system_library(runtime, {"__tvm_ffi_kit_h": lambda handle, *rest: seen.append(handle) or 0})
+    module = system_library(
+        runtime, {"__tvm_ffi_kit_h": lambda handle, *rest: seen.append(handle) or 0}
+    )
     runtime.call(runtime.call("ffi.ModuleGetFunction", module, "kit_h", False).v_obj)
     equal("handle", seen, [None])
 
@@ -307,14 +332,21 @@ def system_missing(runtime: Runtime) -> None:
 @modules.case("system.implements", "ImplementsFunction follows GetFunction.")
 def implements(runtime: Runtime) -> None:
     module = system_library(runtime, {"__tvm_ffi_kit_f": forty_two})
-    found = [runtime.result("ffi.ModuleImplementsFunction", module, name, False) for name in ("kit_f", "kit_g")]
+    found = [
+        runtime.result("ffi.ModuleImplementsFunction", module, name, False)
+        for name in ("kit_f", "kit_g")
+    ]
     equal("implements", found, [True, False])
 
 
 @modules.case("system.prefix", "A prefix is tried first.", cites="14.3")
 def system_prefix(runtime: Runtime) -> None:
     module = system_library(runtime, {"__tvm_ffi_mine_f": forty_two}, ("mine_",))
-    equal("result", runtime.result(runtime.call("ffi.ModuleGetFunction", module, "f", False).v_obj), 42)
+    equal(
+        "result",
+        runtime.result(runtime.call("ffi.ModuleGetFunction", module, "f", False).v_obj),
+        42,
+    )
 
 
 @modules.case("system.cached", "There is one module for each prefix.", cites="14.3")
@@ -327,7 +359,9 @@ def kind(runtime: Runtime) -> None:
     equal("kind", runtime.result("ffi.ModuleGetKind", runtime.call("ffi.SystemLib")), "library")
 
 
-@modules.case("system.mask", "The property mask of a library module is 3: serializable and runnable.")
+@modules.case(
+    "system.mask", "The property mask of a library module is 3: serializable and runnable."
+)
 def mask(runtime: Runtime) -> None:
     equal("mask", runtime.result("ffi.ModuleGetPropertyMask", runtime.call("ffi.SystemLib")), 3)
 
@@ -356,7 +390,10 @@ def import_lookup(runtime: Runtime) -> None:
     inner = system_library(runtime, {"__tvm_ffi_inner_x": forty_two}, ("inner_",))
     outer = runtime.call("ffi.SystemLib", "outer_")
     runtime.call("ffi.ModuleImportModule", outer, inner)
-    found = [runtime.call("ffi.ModuleGetFunction", outer, "x", query).type_index for query in (False, True)]
+    found = [
+        runtime.call("ffi.ModuleGetFunction", outer, "x", query).type_index
+        for query in (False, True)
+    ]
     equal("type indices without and with imports", found, [0, 68])
 
 
@@ -378,4 +415,7 @@ def loads(runtime: Runtime, path: str, kind: str, message: str) -> None:
 def load_any(runtime: Runtime) -> None:
     module = runtime.call("ffi.ModuleLoadFromFile", runtime.path)
     equal("kind", runtime.result("ffi.ModuleGetKind", module), "library")
-    expect(runtime.call("ffi.ModuleGetFunction", module, "kit_none", False).type_index == 0, "found a function")
+    expect(
+        runtime.call("ffi.ModuleGetFunction", module, "kit_none", False).type_index == 0,
+        "found a function",
+    )

@@ -45,14 +45,22 @@ def list_elements(runtime: Runtime, n: int) -> None:
     equal("size", runtime.result("ffi.ListSize", value), n)
 
 
-@lists.each("layout.{}", SIZES[:8], "A list has a data_deleter, even when it is empty.", cites="8.3")
+@lists.each(
+    "layout.{}", SIZES[:8], "A list has a data_deleter, even when it is empty.", cites="8.3"
+)
 def list_layout(runtime: Runtime, n: int) -> None:
     content = cell(abi.TVMFFISeqCell, runtime.call("ffi.List", *range(n)).v_obj)
     equal("size", content.size, n)
     expect(content.data_deleter, "data_deleter is null")
 
 
-INDICES = [("minus_1", -1), ("size", 3), ("int64_max", 2**63 - 1), ("int64_min", -(2**63)), ("2_pow_32", 2**32)]
+INDICES = [
+    ("minus_1", -1),
+    ("size", 3),
+    ("int64_max", 2**63 - 1),
+    ("int64_min", -(2**63)),
+    ("2_pow_32", 2**32),
+]
 
 
 @arrays.each("get.{}", INDICES, "An index out of range is an IndexError.")
@@ -129,7 +137,9 @@ CHANGE_ERRORS = [
 ]  # fmt: skip
 
 
-@lists.each("wrong.{}", CHANGE_ERRORS, "A position out of range is an IndexError and changes nothing.")
+@lists.each(
+    "wrong.{}", CHANGE_ERRORS, "A position out of range is an IndexError and changes nothing."
+)
 def change_errors(runtime: Runtime, name: str, rest: tuple) -> None:
     value = runtime.call("ffi.List", 1, 2, 3)
     with runtime.fails("IndexError"):
@@ -180,7 +190,12 @@ def _register(topic: Topic, name: str, index: int) -> None:
         equal("size at offset 32", ctypes.c_uint64.from_address(value.v_obj + 32).value, n)
         equal("size", runtime.result(f"ffi.{name}Size", value), n)
 
-    @topic.each("small.{}", MAP_SIZES[:5], "Up to 4 entries are stored as pairs at the data pointer.", cites="9.2")
+    @topic.each(
+        "small.{}",
+        MAP_SIZES[:5],
+        "Up to 4 entries are stored as pairs at the data pointer.",
+        cites="9.2",
+    )
     def small_layout(runtime: Runtime, n: int) -> None:
         handle = make(runtime, n).v_obj
         slots = ctypes.c_uint64.from_address(handle + 40).value
@@ -191,7 +206,9 @@ def _register(topic: Topic, name: str, index: int) -> None:
         equal("pairs", [each.v_int64 for each in pairs],
               [each for number in range(n) for each in (number, number * 10)])  # fmt: skip
 
-    @topic.each("dense.{}", MAP_SIZES[5:], "Dense form: slots, shift and linked entries.", cites="9.3")
+    @topic.each(
+        "dense.{}", MAP_SIZES[5:], "Dense form: slots, shift and linked entries.", cites="9.3"
+    )
     def dense_layout(runtime: Runtime, n: int) -> None:
         handle = make(runtime, n).v_obj
         slots = ctypes.c_uint64.from_address(handle + 40).value
@@ -212,7 +229,9 @@ def _register(topic: Topic, name: str, index: int) -> None:
         with runtime.fails("KeyError", "key is not in Map"):
             runtime.call(f"ffi.{name}GetItem", make(runtime, n), "absent")
 
-    @topic.each("duplicate.{}", [("small", 2), ("full", 4), ("dense", 8)], "The last value of a key wins.")
+    @topic.each(
+        "duplicate.{}", [("small", 2), ("full", 4), ("dense", 8)], "The last value of a key wins."
+    )
     def duplicate(runtime: Runtime, n: int) -> None:
         flat = [each for number in range(n) for each in (number, number * 10)]
         value = runtime.call(f"ffi.{name}", *flat, 0, 99)
@@ -221,15 +240,25 @@ def _register(topic: Topic, name: str, index: int) -> None:
 
     @topic.case("duplicate.order_small", "Overwriting keeps the order of a small map.", cites="9.2")
     def order_small(runtime: Runtime) -> None:
-        equal("entries", runtime.items(runtime.call(f"ffi.{name}", 1, 1, 2, 2, 1, 9)), [(1, 9), (2, 2)])
+        equal(
+            "entries",
+            runtime.items(runtime.call(f"ffi.{name}", 1, 1, 2, 2, 1, 9)),
+            [(1, 9), (2, 2)],
+        )
 
-    @topic.case("duplicate.order_dense", "Overwriting moves an entry of a dense map to the end.", cites="20")
+    @topic.case(
+        "duplicate.order_dense", "Overwriting moves an entry of a dense map to the end.", cites="20"
+    )
     def order_dense(runtime: Runtime) -> None:
         flat = [each for number in range(6) for each in (number, number)]
         keys = [key for key, _ in runtime.items(runtime.call(f"ffi.{name}", *flat, 2, 9))]
         equal("keys", keys, [0, 1, 3, 4, 5, 2])
 
-    @topic.each("odd_count.{}", [(str(n), n) for n in (1, 3, 5)], "An odd number of arguments is an InternalError.")
+    @topic.each(
+        "odd_count.{}",
+        [(str(n), n) for n in (1, 3, 5)],
+        "An odd number of arguments is an InternalError.",
+    )
     def odd(runtime: Runtime, n: int) -> None:
         with runtime.fails("InternalError", "Check failed: args.size() % 2 == 0"):
             runtime.call(f"ffi.{name}", *range(n))
@@ -308,7 +337,9 @@ def extents(runtime: Runtime, given: tuple) -> None:
     equal("extents", shape(value.v_obj), given)
 
 
-@shapes.each("refuses.{}", [("float", 1.5), ("text", "a"), ("none", None)], "Another type is a ValueError.")
+@shapes.each(
+    "refuses.{}", [("float", 1.5), ("text", "a"), ("none", None)], "Another type is a ValueError."
+)
 def shape_refuses(runtime: Runtime, value: object) -> None:
     with runtime.fails("ValueError"):
         runtime.call("ffi.Shape", 1, value)
@@ -334,7 +365,11 @@ PAIRS = [
 
 @equality.each("{}", PAIRS, "AnyEqual compares type and content.")
 def equalities(runtime: Runtime, left: object, right: object, expected: bool) -> None:
-    equal("contained", runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", left), right), expected)
+    equal(
+        "contained",
+        runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", left), right),
+        expected,
+    )
 
 
 @equality.each("key.{}", PAIRS, "Map lookup follows AnyEqual.", cites="10.3")
@@ -343,7 +378,9 @@ def key_equalities(runtime: Runtime, left: object, right: object, expected: bool
     equal("count", runtime.result("ffi.MapCount", value, right), int(expected))
 
 
-@equality.each("identity.{}", ["ffi.Array", "ffi.Map", "ffi.Shape"], "Other objects compare by address.")
+@equality.each(
+    "identity.{}", ["ffi.Array", "ffi.Map", "ffi.Shape"], "Other objects compare by address."
+)
 def identity(runtime: Runtime, name: str) -> None:
     first, second = (runtime.call(name, 1, 2) for _ in range(2))
     container = runtime.call("ffi.Array", first)
@@ -369,8 +406,14 @@ def short_heap(runtime: Runtime, index: int, n: int) -> None:
     heap = short_heap_string(runtime, content, index)
     inline = small(content, 11 if index == 65 else 12)
     for stored, wanted in ((heap, inline), (inline, heap)):
-        equal("contained", runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", stored), wanted), True)
-        equal("found", runtime.result("ffi.MapCount", runtime.call("ffi.Map", stored, 1), wanted), 1)
+        equal(
+            "contained",
+            runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", stored), wanted),
+            True,
+        )
+        equal(
+            "found", runtime.result("ffi.MapCount", runtime.call("ffi.Map", stored, 1), wanted), 1
+        )
         flat = [each for number in range(9) for each in (number, number)]
         dense = runtime.call("ffi.Map", *flat, stored, 1)
         equal("found in a dense map", runtime.result("ffi.MapCount", dense, wanted), 1)
@@ -424,7 +467,11 @@ def home_slot_of(runtime: Runtime, key: object, expected: int) -> None:
                              ("sign", 2**70, -(2**70), False)],
                "Integers of more than 64 bits compare by value.", since="0.1.14")  # fmt: skip
 def big_equal(runtime: Runtime, left: int, right: int, expected: bool) -> None:
-    equal("contained", runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", left), right), expected)
+    equal(
+        "contained",
+        runtime.result("ffi.ArrayContains", runtime.call("ffi.Array", left), right),
+        expected,
+    )
 
 
 ROUND = [("int", 3), ("none", None), ("text", "abc"), ("long_text", "abcdefghi"), ("bytes", b"x"),
@@ -438,4 +485,3 @@ def holds(runtime: Runtime, value: object) -> None:
     equal("value", runtime.python(stored), value)
     equal("type index", stored.type_index, given.type_index)
     expect(len(bits(stored)) == 16, "an Any has 16 bytes")
-

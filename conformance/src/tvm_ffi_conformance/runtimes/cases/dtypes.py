@@ -31,10 +31,19 @@ SCALABLE = (2, 4, 8, 16, 32767)
 
 def plain_rows() -> list[tuple]:
     """Return canonical texts: name, text, code, bits, lanes."""
-    rows = [(f"{base}{width}", code, width, 1) for (base, code), all_ in WIDTHS.items() for width in all_]
+    rows = [
+        (f"{base}{width}", code, width, 1)
+        for (base, code), all_ in WIDTHS.items()
+        for width in all_
+    ]
     rows += [("bool", 6, 8, 1), ("handle", 3, 64, 1)]
     rows += [(text, code, width, 1) for text, (code, width) in EXACT.items()]
-    for base, code, width in (("int32", 0, 32), ("float16", 2, 16), ("bool", 6, 8), ("bfloat16", 4, 16)):
+    for base, code, width in (
+        ("int32", 0, 32),
+        ("float16", 2, 16),
+        ("bool", 6, 8),
+        ("bfloat16", 4, 16),
+    ):
         rows += [(f"{base}x{lanes}", code, width, lanes) for lanes in LANES]
         rows += [(f"{base}xvscalex{lanes}", code, width, 65536 - lanes) for lanes in SCALABLE]
     rows += [(f"{text}x{lanes}", *EXACT[text], lanes) for text in EXACT for lanes in (2, 16)]
@@ -153,7 +162,9 @@ def wrong(runtime: Runtime, text: str, message: str) -> None:
 @dtypes.case("parse.wrong.output", "Outputs are untouched on failure.", cites="6.1")
 def wrong_output(runtime: Runtime) -> None:
     out = abi.DLDataType(9, 9, 9)
-    status = runtime.TVMFFIDataTypeFromString(ctypes.byref(byte_array(b"nothing")), ctypes.byref(out))
+    status = runtime.TVMFFIDataTypeFromString(
+        ctypes.byref(byte_array(b"nothing")), ctypes.byref(out)
+    )
     equal("status", status, -1)
     equal("output", (out.code, out.bits, out.lanes), (9, 9, 9))
 
@@ -180,7 +191,9 @@ def form(runtime: Runtime, source: tuple[int, int, int], text: bytes | None) -> 
     if text is None or len(text) > 7:
         equal("type index", value.type_index, abi.kTVMFFIStr)
     else:
-        expected = (11).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text.ljust(8, b"\0")
+        expected = (
+            (11).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text.ljust(8, b"\0")
+        )
         equal("the 16 bytes", bits(value), expected)
 
 
@@ -198,7 +211,9 @@ def custom(runtime: Runtime) -> None:
     equal("argument", asked, [b"foo"])
 
 
-@dtypes.case("print.custom.asks_function", "Codes from 129 ask dtype.get_custom_type_name.", cites="16.6")
+@dtypes.case(
+    "print.custom.asks_function", "Codes from 129 ask dtype.get_custom_type_name.", cites="16.6"
+)
 def custom_name(runtime: Runtime) -> None:
     register(runtime, "dtype.get_custom_type_name", runtime.make(lambda views: "posit"))
     text = text_content(print_(runtime, 150, 16, 1)).decode()

@@ -9,7 +9,14 @@ import threading
 from ... import abi
 from ..case import ABORT_STATUS, Topic, equal, expect
 from ..subject import (
-    RaisedError, Runtime, Status, byte_array, error_cell, header, read_bytes, strong,
+    RaisedError,
+    Runtime,
+    Status,
+    byte_array,
+    error_cell,
+    header,
+    read_bytes,
+    strong,
 )  # fmt: skip
 
 errors = Topic("error", "6.5")
@@ -38,7 +45,12 @@ def messages(runtime: Runtime, text: str) -> None:
     equal("message", RaisedError(runtime.error("ValueError", text)).message, text)
 
 
-@errors.each("raise_text.kind.{}", KINDS, "The pending error has the kind.", cites="abi-overview.rst#Raise Exception")
+@errors.each(
+    "raise_text.kind.{}",
+    KINDS,
+    "The pending error has the kind.",
+    cites="abi-overview.rst#Raise Exception",
+)
 def raise_kind(runtime: Runtime, kind: str) -> None:
     runtime.TVMFFIErrorSetRaisedFromCStr(kind.encode(), b"message")
     error = runtime.raised()
@@ -53,9 +65,11 @@ def raise_message(runtime: Runtime, text: str) -> None:
     equal("message", error and error.message, text)
 
 
-@errors.each("through_call.{}", KINDS, "An error of a callee reaches the caller unchanged.", cites="7.1")
+@errors.each(
+    "through_call.{}", KINDS, "An error of a callee reaches the caller unchanged.", cites="7.1"
+)
 def through_call(runtime: Runtime, kind: str) -> None:
-    handle = runtime.error(kind, "of the callee", "  File \"a.py\", line 1, in f\n")
+    handle = runtime.error(kind, "of the callee", '  File "a.py", line 1, in f\n')
 
     def body(views: list) -> Status:
         runtime.TVMFFIErrorSetRaised(handle)
@@ -88,7 +102,9 @@ def slot_empty(runtime: Runtime) -> None:
     equal("handle", out.value, None)
 
 
-@errors.case("slot.taken_once", "Taking clears the slot.", cites="abi-overview.rst#Retrieve Error Object")
+@errors.case(
+    "slot.taken_once", "Taking clears the slot.", cites="abi-overview.rst#Retrieve Error Object"
+)
 def taken_once(runtime: Runtime) -> None:
     runtime.TVMFFIErrorSetRaisedFromCStr(b"ValueError", b"once")
     expect(runtime.raised(), "expected a pending error")
@@ -149,7 +165,9 @@ def thread_end(runtime: Runtime) -> None:
     equal("error in this thread", runtime.raised(), None)
 
 
-@errors.case("slot.success_leaves_empty", "A call that succeeds leaves the slot empty.", cites="6.1")
+@errors.case(
+    "slot.success_leaves_empty", "A call that succeeds leaves the slot empty.", cites="6.1"
+)
 def success(runtime: Runtime) -> None:
     runtime.string(b"abcdefgh")
     equal("pending error", runtime.raised(), None)
@@ -170,7 +188,9 @@ def create_copied(runtime: Runtime) -> None:
     for each in arrays:
         ctypes.memset(each.data, 0x58, each.size)
     error = RaisedError(out.value)
-    equal("content", (error.kind, error.message, error.backtrace), ("ValueError", "message", "trace"))
+    equal(
+        "content", (error.kind, error.message, error.backtrace), ("ValueError", "message", "trace")
+    )
 
 
 @errors.case("create.null_data", "`data` may be null when `size` is 0.", cites="6.1")
@@ -211,7 +231,9 @@ def cause_default(runtime: Runtime) -> None:
     equal("cause and context", (content.cause_chain, content.extra_context), (None, None))
 
 
-@errors.case("cause.both", "Cause and extra context are stored and get one reference each.", **CAUSE)
+@errors.case(
+    "cause.both", "Cause and extra context are stored and get one reference each.", **CAUSE
+)
 def cause_both(runtime: Runtime) -> None:
     cause, extra = runtime.error("TypeError", "inner"), runtime.opaque()
     content = error_cell(with_cause(runtime, cause, extra))
@@ -219,7 +241,9 @@ def cause_both(runtime: Runtime) -> None:
     equal("strong counts", (strong(cause), strong(extra)), (2, 2))
 
 
-@errors.case("cause.released_with_error", "Cause and extra context are released with the error.", **CAUSE)
+@errors.case(
+    "cause.released_with_error", "Cause and extra context are released with the error.", **CAUSE
+)
 def cause_released(runtime: Runtime) -> None:
     cause, extra = runtime.error("TypeError", "inner"), runtime.opaque()
     runtime.TVMFFIObjectDecRef(with_cause(runtime, cause, extra))
@@ -252,12 +276,16 @@ UPDATES = [
 ]  # fmt: skip
 
 
-@errors.each("backtrace.update.{}", UPDATES, "update_backtrace: mode 0 replaces, 1 appends.", cites="7.1")
+@errors.each(
+    "backtrace.update.{}", UPDATES, "update_backtrace: mode 0 replaces, 1 appends.", cites="7.1"
+)
 def updates(runtime: Runtime, old: str, new: bytes, mode: int, expected: str) -> None:
     equal("backtrace", update(runtime, runtime.error("E", "m", old), new, mode), expected)
 
 
-@errors.case("backtrace.update.keeps_rest", "update_backtrace leaves kind and message.", cites="7.1")
+@errors.case(
+    "backtrace.update.keeps_rest", "update_backtrace leaves kind and message.", cites="7.1"
+)
 def update_keeps(runtime: Runtime) -> None:
     handle = runtime.error("ValueError", "message", "old")
     update(runtime, handle, b"new" * 100, 0)
@@ -284,7 +312,9 @@ def lines(runtime: Runtime) -> None:
 
 @errors.case("backtrace.null_names", "File name and function name may be null.", cites="7.2")
 def null_names(runtime: Runtime) -> None:
-    expect(runtime.TVMFFIBacktrace(None, 0, None, 0), "TVMFFIBacktrace: expected a pointer, got null")
+    expect(
+        runtime.TVMFFIBacktrace(None, 0, None, 0), "TVMFFIBacktrace: expected a pointer, got null"
+    )
 
 
 ABORTS = [

@@ -145,7 +145,8 @@ def simplified(schema: dict) -> dict:
             out[part] = [simplified(each) if isinstance(each, dict) else each for each in out[part]]
     if "named_args" in out:
         out["named_args"] = {
-            side: [simplified(each) for each in out["named_args"][side]] for side in ("return", "params")
+            side: [simplified(each) for each in out["named_args"][side]]
+            for side in ("return", "params")
         }
     return out
 
@@ -158,7 +159,9 @@ def wrong_count(runtime: Runtime, name: str, given: int, expected: int) -> None:
         runtime.call(name, *[None] * given)
 
 
-@functions.each("{}.one_argument_more", TYPED, "A wrong number of arguments is a TypeError.", cites="13.1")
+@functions.each(
+    "{}.one_argument_more", TYPED, "A wrong number of arguments is a TypeError.", cites="13.1"
+)
 def one_more(runtime: Runtime, name: str, parameters: list) -> None:
     wrong_count(runtime, name, len(parameters) + 1, len(parameters))
 
@@ -208,7 +211,9 @@ def refuses(runtime: Runtime, name: str, number: int, parameters: list) -> None:
     runtime.function(name)
     values = [placeholder(runtime, each) for each in parameters[:number]]
     rest = [placeholder(runtime, each) for each in parameters[number + 1 :]]
-    with runtime.fails("TypeError", "but got `float`", starts=f"Mismatched type on argument #{number} "):
+    with runtime.fails(
+        "TypeError", "but got `float`", starts=f"Mismatched type on argument #{number} "
+    ):
         runtime.call(name, *values, 2.5, *rest)
 
 
@@ -218,7 +223,9 @@ def unknown(runtime: Runtime) -> None:
         runtime.call("ffi.GetGlobalFuncMetadata", "kit.unknown")
 
 
-@functions.case("metadata.form", "Metadata is a JSON object whose `type_schema` is text.", cites="11.4")
+@functions.case(
+    "metadata.form", "Metadata is a JSON object whose `type_schema` is text.", cites="11.4"
+)
 def form(runtime: Runtime) -> None:
     text = text_content(runtime.call("ffi.GetGlobalFuncMetadata", "ffi.ArraySize"))
     found = json.loads(text)

@@ -52,7 +52,12 @@ def redundant(runtime: Runtime, value: int) -> None:
     equal("value", big_value(handle), value)
 
 
-@big.each("from_words.{}.header", VALUES[:3], "The object has the index 78 and one reference.", cites="4.2")
+@big.each(
+    "from_words.{}.header",
+    VALUES[:3],
+    "The object has the index 78 and one reference.",
+    cites="4.2",
+)
 def new(runtime: Runtime, value: int) -> None:
     handle = runtime.big(value).v_obj
     equal("type index", header(handle).type_index, abi.kTVMFFIBigInt)
@@ -72,7 +77,9 @@ def plain_long(runtime: Runtime, value: int) -> None:
 @big.case("from_words.empty", "Zero words are the integer 0.")
 def empty(runtime: Runtime) -> None:
     out = abi.TVMFFIAny()
-    runtime.check(runtime.TVMFFIBigIntFromByteArray(ctypes.byref(byte_array(None)), ctypes.byref(out)))
+    runtime.check(
+        runtime.TVMFFIBigIntFromByteArray(ctypes.byref(byte_array(None)), ctypes.byref(out))
+    )
     equal("the 16 bytes", bits(out), bits(view(0)))
 
 
@@ -82,7 +89,9 @@ def wrong_size(runtime: Runtime, n: int) -> None:
     out = abi.TVMFFIAny()
     with runtime.fails("ValueError"):
         runtime.check(
-            runtime.TVMFFIBigIntFromByteArray(ctypes.byref(byte_array(b"\1" * n)), ctypes.byref(out))
+            runtime.TVMFFIBigIntFromByteArray(
+                ctypes.byref(byte_array(b"\1" * n)), ctypes.byref(out)
+            )
         )
 
 

@@ -29,7 +29,13 @@ DTYPES = [
     ("bool", (6, 8, 1)), ("float8_e4m3fn", (10, 8, 1)), ("float4x2", (17, 4, 2)), ("float32x4", (2, 32, 4)),
     ("complex64", (5, 64, 1)), ("handle", (3, 64, 1)),
 ]  # fmt: skip
-DEVICES = [("cpu", (1, 0)), ("cuda_3", (2, 3)), ("rocm", (10, 0)), ("ext", (12, 7)), ("trn", (18, 0))]
+DEVICES = [
+    ("cpu", (1, 0)),
+    ("cuda_3", (2, 3)),
+    ("rocm", (10, 0)),
+    ("ext", (12, 7)),
+    ("trn", (18, 0)),
+]
 
 
 def take(runtime: Runtime, source: Managed, alignment: int = 0, contiguous: int = 0) -> int:
@@ -59,8 +65,12 @@ def numbers(address: int | None, count: int) -> tuple[int, ...]:
 
 for _kind, _versioned in BOTH:
 
-    @tensors.each(f"from_{_kind}.layout.{{}}", LAYOUTS, "Shape and strides; null strides are computed.")
-    def layout(runtime: Runtime, shape: tuple, strides: tuple | None, versioned: bool = _versioned) -> None:
+    @tensors.each(
+        f"from_{_kind}.layout.{{}}", LAYOUTS, "Shape and strides; null strides are computed."
+    )
+    def layout(
+        runtime: Runtime, shape: tuple, strides: tuple | None, versioned: bool = _versioned
+    ) -> None:
         tensor = cell(abi.DLTensor, take(runtime, Managed(shape, strides, versioned=versioned)))
         equal("dimensions", tensor.ndim, len(shape))
         equal("shape", numbers(tensor.shape, len(shape)), shape)
@@ -107,7 +117,9 @@ for _kind, _versioned in BOTH:
         ("opencl_offset", 64, {"byte_offset": 4, "device": (4, 0)}, False),
     ]  # fmt: skip
 
-    @tensors.each(f"from_{_kind}.alignment.{{}}", ALIGNMENTS, "A misaligned tensor is a RuntimeError.")
+    @tensors.each(
+        f"from_{_kind}.alignment.{{}}", ALIGNMENTS, "A misaligned tensor is a RuntimeError."
+    )
     def alignment(
         runtime: Runtime, need: int, options: dict, accepted: bool, versioned: bool = _versioned
     ) -> None:
@@ -128,7 +140,11 @@ for _kind, _versioned in BOTH:
 
     @tensors.each(f"from_{_kind}.contiguous.{{}}", CONTIGUOUS, "Another layout is a RuntimeError.")
     def contiguous(
-        runtime: Runtime, shape: tuple, strides: tuple | None, accepted: bool, versioned: bool = _versioned
+        runtime: Runtime,
+        shape: tuple,
+        strides: tuple | None,
+        accepted: bool,
+        versioned: bool = _versioned,
     ) -> None:
         source = Managed(shape, strides, versioned=versioned)
         if accepted:
@@ -149,7 +165,9 @@ for _kind, _versioned in BOTH:
 
     @tensors.each(f"to_{_kind}.layout.{{}}", LAYOUTS, "The exported struct describes the tensor.",
                   cites="abi-overview.rst#Export Tensor to DLPack")  # fmt: skip
-    def to_layout(runtime: Runtime, shape: tuple, strides: tuple | None, versioned: bool = _versioned) -> None:
+    def to_layout(
+        runtime: Runtime, shape: tuple, strides: tuple | None, versioned: bool = _versioned
+    ) -> None:
         source = Managed(shape, strides)
         tensor = export(runtime, take(runtime, source), versioned).dl_tensor
         equal("data", tensor.data, source.aligned)
@@ -157,7 +175,9 @@ for _kind, _versioned in BOTH:
         if 0 not in shape:
             equal("strides", numbers(tensor.strides, tensor.ndim), strides or compact(shape))
 
-    @tensors.case(f"to_{_kind}.reference", "The export holds one reference; its deleter releases it.")
+    @tensors.case(
+        f"to_{_kind}.reference", "The export holds one reference; its deleter releases it."
+    )
     def to_reference(runtime: Runtime, versioned: bool = _versioned) -> None:
         handle = take(runtime, Managed())
         made = export(runtime, handle, versioned)
@@ -197,11 +217,15 @@ def flags(runtime: Runtime, value: int, accepted: bool) -> None:
 def unsafe_view(runtime: Runtime, source: int, prototype: abi.DLTensor) -> int:
     """Return an unsafe view."""
     out = ctypes.c_void_p()
-    runtime.check(runtime.TVMFFITensorCreateUnsafeView(source, ctypes.byref(prototype), ctypes.byref(out)))
+    runtime.check(
+        runtime.TVMFFITensorCreateUnsafeView(source, ctypes.byref(prototype), ctypes.byref(out))
+    )
     return out.value
 
 
-@tensors.case("view.describes_prototype", "The view describes the prototype; shape is copied.", since="0.1.6")
+@tensors.case(
+    "view.describes_prototype", "The view describes the prototype; shape is copied.", since="0.1.6"
+)
 def view_prototype(runtime: Runtime) -> None:
     prototype = Managed((4,), (1,), byte_offset=8)
     handle = unsafe_view(runtime, take(runtime, Managed()), prototype.tensor)
@@ -224,7 +248,9 @@ def view_source(runtime: Runtime) -> None:
     equal("calls of the deleter afterwards", source.deleted, 1)
 
 
-@tensors.case("view.null_strides", "Null strides of the prototype are an InternalError.", since="0.1.14")
+@tensors.case(
+    "view.null_strides", "Null strides of the prototype are an InternalError.", since="0.1.14"
+)
 def view_null(runtime: Runtime) -> None:
     with runtime.fails("InternalError"):
         unsafe_view(runtime, take(runtime, Managed()), Managed((4,), None).tensor)
@@ -282,7 +308,9 @@ def allocator(runtime: Runtime, body: object) -> int:
 def set_allocator(runtime: Runtime, address: int | None, everywhere: int = 0) -> int | None:
     """Set the allocator and return the previous one."""
     out = ctypes.c_void_p()
-    runtime.check(runtime.TVMFFIEnvSetDLPackManagedTensorAllocator(address, everywhere, ctypes.byref(out)))
+    runtime.check(
+        runtime.TVMFFIEnvSetDLPackManagedTensorAllocator(address, everywhere, ctypes.byref(out))
+    )
     return out.value
 
 
@@ -293,14 +321,20 @@ def allocator_unset(runtime: Runtime) -> None:
 
 @allocators.case("thread", "An allocator of the thread is found; the previous one is given out.")
 def allocator_thread(runtime: Runtime) -> None:
-    equal("previous", [set_allocator(runtime, each) for each in (0x10, 0x20, None)], [None, 0x10, 0x20])
+    equal(
+        "previous",
+        [set_allocator(runtime, each) for each in (0x10, 0x20, None)],
+        [None, 0x10, 0x20],
+    )
 
 
 @allocators.case("not_global", "Without write_to_global other threads do not see it.")
 def allocator_local(runtime: Runtime) -> None:
     set_allocator(runtime, 0x10)
     seen: list = []
-    thread = threading.Thread(target=lambda: seen.append(runtime.TVMFFIEnvGetDLPackManagedTensorAllocator()))
+    thread = threading.Thread(
+        target=lambda: seen.append(runtime.TVMFFIEnvGetDLPackManagedTensorAllocator())
+    )
     thread.start()
     thread.join()
     equal("allocator in another thread", seen, [None])
@@ -310,13 +344,17 @@ def allocator_local(runtime: Runtime) -> None:
 def allocator_global(runtime: Runtime) -> None:
     set_allocator(runtime, 0x10, 1)
     seen: list = []
-    thread = threading.Thread(target=lambda: seen.append(runtime.TVMFFIEnvGetDLPackManagedTensorAllocator()))
+    thread = threading.Thread(
+        target=lambda: seen.append(runtime.TVMFFIEnvGetDLPackManagedTensorAllocator())
+    )
     thread.start()
     thread.join()
     equal("allocator in another thread", seen, [0x10])
 
 
-@allocators.case("thread_first", "The thread's slot comes before the slot of the process.", cites="20")
+@allocators.case(
+    "thread_first", "The thread's slot comes before the slot of the process.", cites="20"
+)
 def thread_first(runtime: Runtime) -> None:
     set_allocator(runtime, 0x10, 1)
     set_allocator(runtime, 0x20, 0)
@@ -329,7 +367,9 @@ def allocate(runtime: Runtime) -> int:
     """Call TVMFFIEnvTensorAlloc."""
     out = ctypes.c_void_p()
     prototype = runtime.keep(Managed((2, 3), (3, 1)))
-    runtime.check(runtime.TVMFFIEnvTensorAlloc(ctypes.addressof(prototype.tensor), ctypes.byref(out)))
+    runtime.check(
+        runtime.TVMFFIEnvTensorAlloc(ctypes.addressof(prototype.tensor), ctypes.byref(out))
+    )
     return out.value
 
 
@@ -391,7 +431,9 @@ def alloc_null(runtime: Runtime) -> None:
         allocate(runtime)
 
 
-@environment.case("custom_allocator.default", "The default allocator is not null.", cites="6.2", since="0.1.13")
+@environment.case(
+    "custom_allocator.default", "The default allocator is not null.", cites="6.2", since="0.1.13"
+)
 def custom_default(runtime: Runtime) -> None:
     expect(runtime.TVMFFIGetCustomAllocator(), "expected an allocator, got null")
 
@@ -400,7 +442,9 @@ def custom_default(runtime: Runtime) -> None:
                   cites="6.2", since="0.1.13")  # fmt: skip
 def custom_set(runtime: Runtime) -> None:
     default = runtime.TVMFFIGetCustomAllocator()
-    mine = runtime.keep(abi.TVMFFICustomAllocator(abi.TVMFFICustomAllocator.from_address(default).allocate, 0))
+    mine = runtime.keep(
+        abi.TVMFFICustomAllocator(abi.TVMFFICustomAllocator.from_address(default).allocate, 0)
+    )
     runtime.check(runtime.TVMFFISetCustomAllocator(ctypes.byref(mine)))
     equal("pointer", runtime.TVMFFIGetCustomAllocator(), ctypes.addressof(mine))
     runtime.check(runtime.TVMFFISetCustomAllocator(None))
@@ -438,7 +482,9 @@ def unknown_api(runtime: Runtime) -> None:
         runtime.check(runtime.TVMFFIEnvRegisterCAPI(b"PyErr_Other", 1))
 
 
-@environment.case("lookup.registers_nothing", "System-library symbols may be registered at any time.")
+@environment.case(
+    "lookup.registers_nothing", "System-library symbols may be registered at any time."
+)
 def system_symbol(runtime: Runtime) -> None:
     equal("status", runtime.TVMFFIEnvModRegisterSystemLibSymbol(b"__tvm_ffi_kit_none", 0x10), 0)
     array = byte_array(b"kit_none")

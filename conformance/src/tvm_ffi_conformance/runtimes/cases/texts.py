@@ -14,7 +14,7 @@ strings = Topic("string", "6.3")
 binary = Topic("bytes", "6.3")
 
 SMALL = [(f"length_{n}", n) for n in range(8)]
-HEAP = [(f"length_{n}", n) for n in (8, 9, 15, 16, 17, 63, 64, 255, 256, 4096, 65536, 1 << 20)]
+HEAP = [(f"length_{n}", n) for n in (8, 9, 15, 16, 17, 63, 64, 255, 256, 4096, 65536)]
 KINDS = (
     (strings, "string", abi.kTVMFFISmallStr, abi.kTVMFFIStr),
     (binary, "bytes", abi.kTVMFFISmallBytes, abi.kTVMFFIBytes),
@@ -44,7 +44,9 @@ def content_of(n: int) -> bytes:
 
 
 def _register(topic: Topic, make: str, small: int, heap: int) -> None:
-    @topic.each("small.{}.bits", SMALL, "A value of at most 7 bytes is stored in the Any, zero-padded.")
+    @topic.each(
+        "small.{}.bits", SMALL, "A value of at most 7 bytes is stored in the Any, zero-padded."
+    )
     def small_bits(runtime: Runtime, n: int) -> None:
         content = content_of(n)
         expected = small.to_bytes(4, "little") + n.to_bytes(4, "little") + content.ljust(8, b"\0")
@@ -60,7 +62,9 @@ def _register(topic: Topic, make: str, small: int, heap: int) -> None:
             else runtime.TVMFFIBytesFromByteArray
         )
         runtime.check(function(ctypes.byref(byte_array(content_of(n))), ctypes.byref(out)))
-        expected = small.to_bytes(4, "little") + n.to_bytes(4, "little") + content_of(n).ljust(8, b"\0")
+        expected = (
+            small.to_bytes(4, "little") + n.to_bytes(4, "little") + content_of(n).ljust(8, b"\0")
+        )
         equal("the 16 bytes of the Any", bits(out), expected)
 
     @topic.each("heap.{}.index", HEAP, "A value of 8 bytes or more is a heap object.")
@@ -70,7 +74,9 @@ def _register(topic: Topic, make: str, small: int, heap: int) -> None:
         equal("padding of the Any", value.zero_padding, 0)
         equal("type index in the header", header(value.v_obj).type_index, heap)
 
-    @topic.each("heap.{}.content", HEAP, "The cell at offset 24 has the address and the size.", cites="8")
+    @topic.each(
+        "heap.{}.content", HEAP, "The cell at offset 24 has the address and the size.", cites="8"
+    )
     def heap_content(runtime: Runtime, n: int) -> None:
         value = getattr(runtime, make)(content_of(n))
         equal("content", text_content(value), content_of(n))
@@ -86,7 +92,9 @@ def _register(topic: Topic, make: str, small: int, heap: int) -> None:
         handle = getattr(runtime, make)(content_of(n)).v_obj
         equal("combined count", header(handle).combined_ref_count, abi.REFERENCE_COUNT["Initial"])
 
-    @topic.each("content.{}", TEXTS, "The content is kept as it is, NUL and invalid UTF-8 included.")
+    @topic.each(
+        "content.{}", TEXTS, "The content is kept as it is, NUL and invalid UTF-8 included."
+    )
     def content(runtime: Runtime, text: bytes) -> None:
         value = getattr(runtime, make)(text)
         equal("type index", value.type_index, small if len(text) <= 7 else heap)
@@ -100,7 +108,9 @@ def _register(topic: Topic, make: str, small: int, heap: int) -> None:
         runtime.check(getattr(runtime, name)(ctypes.byref(array), ctypes.byref(out)))
         equal("the 16 bytes of the Any", bits(out), small.to_bytes(4, "little") + bytes(12))
 
-    @topic.case("input.copied", "Byte-array arguments are borrowed: the content is copied.", cites="6.1")
+    @topic.case(
+        "input.copied", "Byte-array arguments are borrowed: the content is copied.", cites="6.1"
+    )
     def copied(runtime: Runtime) -> None:
         array = byte_array(b"abcdefghij")
         out = abi.TVMFFIAny()

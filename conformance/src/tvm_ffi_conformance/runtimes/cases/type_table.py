@@ -60,8 +60,14 @@ def ancestors(runtime: Runtime, key: str) -> None:
         parent = TYPES[parent]["parent"]
     info = runtime.info(runtime.index(key))
     equal("depth", info.type_depth, len(expected))
-    addresses = (ctypes.c_void_p * info.type_depth).from_address(info.type_ancestors or 0) if expected else []
-    found = [read_bytes(abi.TVMFFITypeInfo.from_address(each).type_key).decode() for each in addresses]
+    addresses = (
+        (ctypes.c_void_p * info.type_depth).from_address(info.type_ancestors or 0)
+        if expected
+        else []
+    )
+    found = [
+        read_bytes(abi.TVMFFITypeInfo.from_address(each).type_key).decode() for each in addresses
+    ]
     equal("ancestors", found, expected)
 
 
@@ -78,10 +84,16 @@ def stable(runtime: Runtime, key: str) -> None:
 def size(runtime: Runtime, key: str) -> None:
     address = runtime.info(runtime.index(key)).metadata
     expect(address, "expected metadata, got null")
-    equal("total_size", abi.TVMFFITypeMetadata.from_address(address).total_size, TYPES[key]["total_size"])
+    equal(
+        "total_size",
+        abi.TVMFFITypeMetadata.from_address(address).total_size,
+        TYPES[key]["total_size"],
+    )
 
 
-@types.each("equality_kind.{}", SIZED, "The metadata has the structural equality kind.", cites="2.2")
+@types.each(
+    "equality_kind.{}", SIZED, "The metadata has the structural equality kind.", cites="2.2"
+)
 def kind(runtime: Runtime, key: str) -> None:
     address = runtime.info(runtime.index(key)).metadata
     expect(address, "expected metadata, got null")
@@ -112,7 +124,9 @@ def field_info(runtime: Runtime, key: str, name: str) -> abi.TVMFFIFieldInfo:
     raise AssertionError(f"{key} has no field {name}")
 
 
-@types.each("field.{}.layout", FIELDS, "The field has its offset, size and alignment.", cites="11.2")
+@types.each(
+    "field.{}.layout", FIELDS, "The field has its offset, size and alignment.", cites="11.2"
+)
 def field_layout(runtime: Runtime, key: str, field: dict) -> None:
     found = field_info(runtime, key, field["name"])
     equal("offset, size, alignment", (found.offset, found.size, found.alignment),
@@ -122,7 +136,9 @@ def field_layout(runtime: Runtime, key: str, field: dict) -> None:
 @types.each("field.{}.static_type", FIELDS, "The field has its static type index.", cites="2.1")
 def field_type(runtime: Runtime, key: str, field: dict) -> None:
     found = field_info(runtime, key, field["name"])
-    equal("field_static_type_index", found.field_static_type_index, field["field_static_type_index"])
+    equal(
+        "field_static_type_index", found.field_static_type_index, field["field_static_type_index"]
+    )
 
 
 @types.case("unknown_key", "An unknown key is an InternalError.")
@@ -277,7 +293,9 @@ def entry(runtime: Runtime, name: str, number: int) -> abi.TVMFFIAny:
     return abi.TVMFFIAny.from_address(found.data + 16 * number)
 
 
-@attributes.each("column.{}.exists", COLUMN_ROWS, "The column `{}` exists after load.", cites="12.2")
+@attributes.each(
+    "column.{}.exists", COLUMN_ROWS, "The column `{}` exists after load.", cites="12.2"
+)
 def column_exists(runtime: Runtime, name: str) -> None:
     found = column(runtime, name)
     expect(found, f"the column {name} does not exist")
@@ -302,7 +320,9 @@ def set_attribute(runtime: Runtime, number: int, name: str, value: object) -> No
     """Register an attribute."""
     given = runtime.any(value)
     runtime.check(
-        runtime.TVMFFITypeRegisterAttr(number, ctypes.byref(byte_array(name.encode())), ctypes.byref(given))
+        runtime.TVMFFITypeRegisterAttr(
+            number, ctypes.byref(byte_array(name.encode())), ctypes.byref(given)
+        )
     )
 
 
@@ -336,7 +356,9 @@ def set_reference(runtime: Runtime) -> None:
 @attributes.case("set.twice", "A second value for an index is a RuntimeError.")
 def set_twice(runtime: Runtime) -> None:
     set_attribute(runtime, 71, "__kit_twice__", 1)
-    with runtime.fails("RuntimeError", "TypeAttr `__kit_twice__` is already registered for type index 71"):
+    with runtime.fails(
+        "RuntimeError", "TypeAttr `__kit_twice__` is already registered for type index 71"
+    ):
         set_attribute(runtime, 71, "__kit_twice__", 2)
     equal("value", entry(runtime, "__kit_twice__", 71).v_int64, 1)
 
