@@ -60,7 +60,9 @@ def page(results: Results) -> str:
 
 def _order(heading: str) -> tuple[int, ...]:
     """Return the sort key of a heading: its number."""
-    return tuple(int(part) for part in heading.split(" ", maxsplit=1)[0].split(".") if part.isdigit())
+    return tuple(
+        int(part) for part in heading.split(" ", maxsplit=1)[0].split(".") if part.isdigit()
+    )
 
 
 def _row(entry: Entry) -> str:

@@ -24,9 +24,16 @@ SINCE = {
     "ffi.StructuralMutator": "0.1.14", "ffi.VisitErrorContext": "0.1.12",
     "ffi.StructuralKey": "0.1.9", "ffi.reflection.AccessStep": "0.1.0",
 }  # fmt: skip
-ROWS = [(key, key, Options(since=SINCE.get(key, "0.1.0"))) for key in TYPES]
-STATIC = [row for row in ROWS if TYPES[row[0]]["allocated"] == "static"]
-SIZED = [row for row in ROWS if "total_size" in TYPES[row[0]]]
+ROWS = [
+    (
+        key.replace("const ", "const_").replace("*", "_pointer"),
+        key,
+        Options(since=SINCE.get(key, "0.1.0")),
+    )
+    for key in TYPES
+]
+STATIC = [row for row in ROWS if TYPES[row[1]]["allocated"] == "static"]
+SIZED = [row for row in ROWS if "total_size" in TYPES[row[1]]]
 FIELDS = [
     (f"{key}.{field['name']}", key, field, Options(since=SINCE.get(key, "0.1.0")))
     for key, each in TYPES.items()
@@ -101,7 +108,7 @@ def kind(runtime: Runtime, key: str) -> None:
     equal("structural_eq_hash_kind", found, TYPES[key]["structural_eq_hash_kind"])
 
 
-@types.each("creator.{}", [row for row in SIZED if TYPES[row[0]]["has_creator"]],
+@types.each("creator.{}", [row for row in SIZED if TYPES[row[1]]["has_creator"]],
             "The creator makes an object with one reference.", cites="11.3")  # fmt: skip
 def creator(runtime: Runtime, key: str) -> None:
     number = runtime.index(key)
@@ -158,7 +165,7 @@ def unknown_output(runtime: Runtime) -> None:
 def keys_listed(runtime: Runtime) -> None:
     runtime.allocate("kit.Listed")
     found = runtime.result("ffi.GetRegisteredTypeKeys")
-    wanted = {key for key, *_ in STATIC if key in found} | {"kit.Listed", "ffi.Object", "int"}
+    wanted = {key for _, key, *_ in STATIC if key in found} | {"kit.Listed", "ffi.Object", "int"}
     equal("missing keys", sorted(wanted - set(found)), [])
 
 
