@@ -30,7 +30,8 @@ MISTAKES = [
     ("input", ("out[i * step_y]", "in[i * step_x] = out[i * step_y]"), "call.add.inputs_unchanged"),
     ("error", ('TVMFFIErrorSetRaisedFromCStr("TypeError", "add: expected 2 arguments"), ', ""),
      "call.add.wrong.count.3"),
-    ("kind", ('"TypeError", "add: expected 2', '"BadError", "add: expected 2'), "call.add.wrong.count.3"),
+    ("kind", ('"TypeError", "add: expected 2', '"BadError", "add: expected 2'),
+     "call.add.wrong.count.3"),
 ]  # fmt: skip
 
 

@@ -33,9 +33,9 @@ def matrix(runs: dict[str, Results]) -> str:
     )
     levels = " | ".join(str(run.subject["level"]) for run in runs.values())
     parts = [
-        "# Results of the conformance kit\n\n"
+        ("# Results of the conformance kit\n\n"
         "Cases that a runtime must pass at its level, passed and required, by topic. The command\n"
-        "`python -m tvm_ffi_conformance.matrix` writes this page from results files.\n\n",
+        "`python -m tvm_ffi_conformance.matrix` writes this page from results files.\n\n"),
         head, f"| level | {levels} |\n", *rows, f"| all | {totals} |\n",
     ]  # fmt: skip
     for name, run in runs.items():

@@ -91,7 +91,7 @@ def refused(runtime: Runtime, name: str, given: list[Any]) -> None:
     raise Mismatch("wrong arguments were accepted")
 
 
-def register_calls(signature: Signature, path: str) -> list[str]:
+def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one rule a function
     """Register the checks of one function; return their identifiers."""
     topic = Topic(f"call.{signature.name}", "13.1")
     name = signature.name
@@ -201,7 +201,7 @@ def register_calls(signature: Signature, path: str) -> list[str]:
                 "{} arguments are refused.")  # fmt: skip
     def wrong_count(runtime: Runtime, number: int) -> None:
         given = arguments(signature)
-        refused(runtime, name, (given + [view(None)])[:number])
+        refused(runtime, name, [*given, view(None)][:number])
 
     @topic.each("wrong.{}", wrong_rows(signature), "A wrong argument is refused: {}.")
     def wrong(runtime: Runtime, position: int, make: Callable[[Any], Any]) -> None:

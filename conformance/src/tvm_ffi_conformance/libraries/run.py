@@ -121,7 +121,7 @@ def _embedded(
 
 def _calls(path: str, runtime: str, signatures: list[Signature], limit: float) -> list[Entry]:
     """Run the checks of all signatures."""
-    cases = [REGISTRY[each] for known in signatures for each in register_calls(known, path)]
+    cases = [REGISTRY[each] for known in signatures for each in register_calls(known)]
     if not cases:
         return []
     texts = [each.text for each in signatures]

@@ -21,7 +21,7 @@ def load(path: str, runtime: str, *signatures: str) -> Runtime:
     subject = Runtime(runtime, ctypes.RTLD_GLOBAL)
     subject.kernel = ctypes.CDLL(path)
     for text in signatures:
-        register_calls(parse(text), path)
+        register_calls(parse(text))
     return subject
 
 

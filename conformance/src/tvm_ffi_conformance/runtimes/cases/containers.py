@@ -174,7 +174,7 @@ MAP_SIZES = [(f"size_{n}", n) for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 31, 3
 BOTH = ((maps, "Map", 72), (dicts, "Dict", 76))
 
 
-def _register(topic: Topic, name: str, index: int) -> None:
+def _register(topic: Topic, name: str, index: int) -> None:  # noqa: PLR0915
     def make(runtime: Runtime, n: int) -> abi.TVMFFIAny:
         flat = [each for number in range(n) for each in (number, number * 10)]
         return runtime.call(f"ffi.{name}", *flat)

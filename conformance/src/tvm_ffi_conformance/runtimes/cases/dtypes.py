@@ -92,7 +92,7 @@ WRONG = [
     ("unknown_word", "tensor", "unknown dtype `tensor`"), ("digits_only", "32", "unknown dtype"),
     ("negative_bits", "int-8", ""), ("two_lanes", "int32x2x2", ""), ("text_after", "float32_", ""),
     ("negative_lanes", "int32x-4", ""), ("plus_lanes", "int32x+4", ""),
-    ("nul_inside", "int\x0032", ""), ("not_ascii", "int３２", ""), ("long_bits", "int99999999999999999999", ""),
+    ("nul_inside", "int\x0032", ""), ("not_ascii", "int\uff13\uff12", ""), ("long_bits", "int99999999999999999999", ""),
     ("long_lanes", "int32x99999999999999999999", ""),
     ("custom", "custom[foo]32", "Function dtype.get_custom_type_code not found"),
     ("custom_open", "custom[foo", ""),

@@ -467,7 +467,7 @@ def checker(runtime: Runtime, code: int, expected: int) -> None:
     functions = {
         b"PyErr_CheckSignals": CHECK(lambda: seen.append("check") or code),
         b"PyGILState_Ensure": CHECK(lambda: seen.append("ensure") or 3),
-        b"PyGILState_Release": RELEASE(lambda state: seen.append(state)),
+        b"PyGILState_Release": RELEASE(seen.append),
     }
     for name, function in functions.items():
         runtime.check(runtime.TVMFFIEnvRegisterCAPI(name, runtime.keep(function)))
