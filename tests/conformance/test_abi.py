@@ -53,7 +53,7 @@ def test_static_type_keys_equal_the_contract():
         if entry["allocated"] == "static"
     }
 
-    assert {**abi.VALUE_TYPE_KEYS, **abi.OBJECT_TYPE_KEYS} == keys
+    assert keys == {**abi.VALUE_TYPE_KEYS, **abi.OBJECT_TYPE_KEYS}
 
 
 def plain(text: str) -> str:

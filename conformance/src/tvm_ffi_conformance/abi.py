@@ -513,18 +513,23 @@ def _parameter(text: str) -> Parameter:
     return Parameter(name, c_type.strip())
 
 
-def _prototypes(text: str) -> dict[str, Prototype]:
+def prototypes(text: str) -> dict[str, Prototype]:
     """Return the declarations in `text`, one a line, by name."""
-    prototypes = {}
+    found = {}
     for line in text.strip().splitlines():
         returns, name, parameters = re.fullmatch(r"(.*[\s*])(\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
         # A comma inside the parentheses of a function pointer separates nothing here.
         parts = re.split(r",\s*(?![^()]*\))", parameters) if parameters else []
-        prototypes[name] = Prototype(name, returns.strip(), tuple(map(_parameter, parts)))
-    return prototypes
+        found[name] = Prototype(name, returns.strip(), tuple(map(_parameter, parts)))
+    return found
 
 
-_INTEGERS = {"int": ctypes.c_int, "int32_t": ctypes.c_int32, "DLDeviceType": ctypes.c_int32}
+_INTEGERS = {
+    "int": ctypes.c_int,
+    "int32_t": ctypes.c_int32,
+    "uint64_t": ctypes.c_uint64,
+    "DLDeviceType": ctypes.c_int32,
+}
 
 
 def ctypes_type(c_type: str) -> Any:
@@ -534,8 +539,8 @@ def ctypes_type(c_type: str) -> Any:
     return _INTEGERS.get(c_type) or STRUCTS.get(c_type) or ctypes.c_void_p
 
 
-FUNCTION_TYPES = _prototypes(FUNCTION_TYPES_TEXT)
-FUNCTIONS = _prototypes(FUNCTIONS_TEXT)
+FUNCTION_TYPES = prototypes(FUNCTION_TYPES_TEXT)
+FUNCTIONS = prototypes(FUNCTIONS_TEXT)
 
 
 def declare(library: ctypes.CDLL) -> ctypes.CDLL:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runtime: the chapters together, and the boundary at which C calls Python.
+
+Each C function of the ABI is a method of the same name in one chapter. The boundary turns `Raised`
+into the thread's pending error and the return code -1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import NoReturn
+
+from tvm_ffi_conformance import abi
+
+from .builtins import Builtins
+from .checks import Checks
+from .convert import Convert
+from .dtypes import DataTypes
+from .environment import Environment
+from .errors import Errors
+from .functions import Functions
+from .hashing import Hashing
+from .maps import Maps
+from .memory import Heap
+from .modules import Modules
+from .objects import Objects
+from .sequences import Sequences
+from .strings import Strings
+from .tensors import Tensors
+from .trampoline import Trampoline
+from .types import Types
+from .values import Pending, Raised, Values
+
+# c-abi.md, "6.1 Conventions": functions that cannot report errors end the process.
+ABORTS = {
+    "TVMFFIGetTypeInfo",
+    "TVMFFITypeGetOrAllocIndex",
+    "TVMFFIGetTypeAttrColumn",
+    "TVMFFIGetCustomAllocator",
+    "TVMFFIEnvGetStream",
+    "TVMFFIEnvGetDLPackManagedTensorAllocator",
+}
+
+
+class Runtime:
+    """One runtime: all chapters over one heap and one trampoline."""
+
+    def __init__(self) -> None:
+        self.heap = Heap()
+        self.trampoline = Trampoline()
+        self.checks = Checks(self)
+        self.values = Values(self)
+        self.objects = Objects(self)
+        self.types = Types(self)
+        self.strings = Strings(self)
+        self.errors = Errors(self)
+        self.functions = Functions(self)
+        self.tensors = Tensors(self)
+        self.dtypes = DataTypes(self)
+        self.environment = Environment(self)
+        self.sequences = Sequences(self)
+        self.hashing = Hashing(self)
+        self.maps = Maps(self)
+        self.modules = Modules(self)
+        self.once = threading.RLock()
+        """Guards one-time handles and the look-up of imports."""
+        self._bind()
+        self.convert = Convert(self)
+        self.builtins = Builtins(self)
+
+    def _bind(self) -> None:
+        """Connect the trampoline's functions to the methods of the chapters."""
+        chapters = [self, *vars(self).values()]
+        for name, prototype in abi.FUNCTIONS.items():
+            method = next(getattr(c, name) for c in chapters if hasattr(c, name))
+            self.trampoline.bind(name, self._boundary(name, prototype, method))
+        stored = {
+            "object_deleter": self.objects.on_deleter,
+            "allocate": self.objects.on_allocate,
+            "delete_space": self.objects.on_delete_space,
+            "update_backtrace": self.errors.on_update_backtrace,
+            "safe_call": self.functions.on_safe_call,
+            "data_deleter": self.sequences.on_data_deleter,
+            "managed_deleter": self.tensors.on_managed_deleter,
+            "managed_versioned_deleter": self.tensors.on_managed_deleter,
+            "set_error": self.environment.on_set_error,
+            "thread_exit": self._on_thread_exit,
+        }
+        for name, method in stored.items():
+            entry = f"tvm_ffi_reference_{name}"
+            self.trampoline.bind(entry, self._stored(name, method))
+
+    def guard(self, name: str, body: Callable[[], object]) -> int:
+        """Run `body`; return its code, or -1 with the error stored for the caller."""
+        # c-abi.md, "6.1 Conventions": 0 is success; -1 is failure with an error in the slot.
+        # "13.1 The packed convention": exceptions must not leave the function.
+        with self.checks.frame(name):
+            try:
+                code = body()
+            except Pending as failure:
+                return failure.code
+            except Raised as failure:
+                self.errors.store(failure)
+                return -1
+            except Exception as failure:  # whatever Python raised, C gets a code
+                self.errors.store(Raised("InternalError", f"{type(failure).__name__}: {failure}"))
+                return -1
+        return code if isinstance(code, int) else 0
+
+    def _boundary(
+        self, name: str, prototype: abi.Prototype, method: Callable[..., object]
+    ) -> Callable[..., object]:
+        """Return the callback for a C function: null pointers are 0, errors become codes."""
+        if name in ABORTS:
+            return lambda *arguments: self._or_abort(name, lambda: method(*_zeros(arguments)))
+        if prototype.returns == "int":
+            return lambda *arguments: self.guard(name, lambda: method(*_zeros(arguments)))
+
+        def call(*arguments: int | None) -> object:
+            with self.checks.frame(name):
+                return method(*_zeros(arguments))
+
+        return call
+
+    def _or_abort(self, name: str, body: Callable[[], object]) -> object:
+        """Run `body`; end the process if it fails."""
+        try:
+            with self.checks.frame(name):
+                return body()
+        except Raised as failure:
+            abort(name, "\n".join([failure.message, *map(str, self.checks.violations)]))
+
+    def _stored(self, name: str, method: Callable[..., object]) -> Callable[..., object]:
+        """Return the callback for a function pointer that objects store."""
+
+        def call(*arguments: int | None) -> object:
+            return method(*_zeros(arguments))
+
+        call.__name__ = name
+        return call
+
+    def _on_thread_exit(self, number: int) -> None:
+        """Release the state of a native thread that ends."""
+        self.errors.forget_thread(number)
+        self.environment.forget_thread(number)
+        self.checks.forget_thread(number)
+
+    def TVMFFIGetVersion(self, out_version: int) -> None:
+        # c-abi.md, "1. Identity of the library": the level of the ABI, as three numbers.
+        version = abi.TVMFFIVersion.from_address(out_version)
+        version.major, version.minor, version.patch = abi.VERSION
+
+
+def _zeros(arguments: tuple[int | None, ...]) -> list[int]:
+    """Return the arguments of a ctypes callback with 0 for null pointers."""
+    return [argument or 0 for argument in arguments]
+
+
+def abort(name: str, message: str) -> NoReturn:
+    """End the process as a function does that cannot report an error."""
+    # c-abi.md, "6.1 Conventions": the message goes to stderr, the status is 255.
+    sys.stderr.write(f"Exception caught during {name}:\n{message}\n")
+    sys.stderr.flush()
+    os._exit(255)
