@@ -146,7 +146,7 @@ def other(runtime: Runtime, text: str, code: int, width: int, lanes: int, printe
     equal("text", text_content(print_(runtime, code, width, lanes)).decode(), printed)
 
 
-@dtypes.each("parse.short.{}", SHORT, "`{}` is a short spelling.", since="0.1.11")
+@dtypes.each("parse.short.{}", SHORT, "`{}` is a short spelling.", since="0.1.13")
 def short(runtime: Runtime, text: str, code: int, width: int, lanes: int, printed: str) -> None:
     equal(f"code, bits and lanes of {text!r}", parse(runtime, text), (code, width, lanes))
     equal("text", text_content(print_(runtime, code, width, lanes)).decode(), printed)

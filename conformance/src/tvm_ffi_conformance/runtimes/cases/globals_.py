@@ -127,7 +127,14 @@ def listed(runtime: Runtime, name: str) -> None:
     expect(name in names, f"{name} is not among the {count} names")
 
 
-@functions.each("{}.schema", ROWS, "The metadata of `{}` has its type schema.", cites="11.4")
+# Runtimes before 0.1.16 write the parameters of a function in another form.
+SCHEMA_ROWS = [
+    (name, name, Options(since="0.1.16" if "named_args" in each["schema"] else each["since"]))
+    for name, each in GLOBALS.items()
+]
+
+
+@functions.each("{}.schema", SCHEMA_ROWS, "The metadata of `{}` has its type schema.", cites="11.4")
 def schema(runtime: Runtime, name: str) -> None:
     runtime.function(name)
     metadata = json.loads(runtime.result("ffi.GetGlobalFuncMetadata", name))

@@ -180,7 +180,9 @@ def again(runtime: Runtime) -> None:
     equal("index", runtime.allocate("kit.A", 71, depth=9, slots=5, overflow=0, static=99), number)
 
 
-@allocation.case("query.unknown", "Query mode gives -2 for an unknown key and registers nothing.")
+@allocation.case(
+    "query.unknown", "Query mode gives -2 for an unknown key and registers nothing.", since="0.1.13"
+)
 def query(runtime: Runtime) -> None:
     equal("index", runtime.allocate("kit.Q", -2, depth=0), -2)
     equal("index again", runtime.allocate("kit.Q", -2, depth=0), -2)
