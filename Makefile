@@ -44,7 +44,7 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
-	test-faults test-flashinfer test-clients test-systems test-frameworks test-device fuzz wheel \
+	test-faults test-flashinfer test-clients test-systems test-frameworks test-device test-conformance fuzz wheel \
 	wheels docs bench format lint clean
 
 help:
@@ -73,6 +73,7 @@ help:
 	@echo "make test-clients   published packages on this runtime and on the incumbent; downloads gigabytes"
 	@echo "make test-systems   kernel languages and compilers, from source to a call; downloads gigabytes"
 	@echo "make test-frameworks   array frameworks and graph compilers that call functions; downloads gigabytes"
+	@echo "make test-conformance   tests of the conformance kit, then the kit on this runtime"
 	@echo "make test-device   on a GPU, without a package index; else on a fake driver; OUT=... INCUMBENT=WHEEL"
 	@echo "make fuzz         random input for each reader; needs clang; FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_TARGETS=..."
 	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) PYTHON_NOGIL_TSAN=$(PYTHON_NOGIL_TSAN) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
@@ -154,6 +155,12 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverage)
 	$(PYTEST) --junit-xml $(call RESULTS,python) \
 		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
+
+test-conformance: $(STAMPS)/package $(STAMPS)/test
+	$(BIN)/python -m pytest tests/conformance
+	PYTHONPATH=conformance/src $(BIN)/python -m tvm_ffi_conformance runtime \
+		$$($(BIN)/python -c "from tvm_ffi import libinfo; print(libinfo.find_libtvm_ffi())") \
+		--junit $(call RESULTS,conformance) || test $$? = 1
 
 # Fast tests of the parts that most changes touch. C++ programs are run if test-c has built them.
 QUICK_PROGRAMS := runtime cpp_values cpp_container cpp_reflection cpp_module

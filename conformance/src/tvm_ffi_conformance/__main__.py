@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `tvm-ffi-conform`: run the kit on a runtime or a library, and verify results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .results import Results, problems, read
+from .runtimes.case import load_cases, parse_level
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Returns
+    -------
+    int
+        0 if all required cases passed, 1 if one did not, 2 for invalid arguments and for a subject
+        that cannot be loaded.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (OSError, ValueError) as error:
+        print(f"tvm-ffi-conform: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tvm-ffi-conform", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    runtime = commands.add_parser("runtime", help="run the cases on a libtvm_ffi.so")
+    runtime.add_argument("path", help="path of the runtime")
+    runtime.add_argument(
+        "--level", type=parse_level, help="level to measure against, such as 0.1.8"
+    )
+    runtime.add_argument("--jobs", type=int, help="number of worker processes")
+    runtime.add_argument(
+        "--no-fork", dest="fork", action="store_false", default=None,
+        help="run each case in a fresh process instead of a forked one",
+    )  # fmt: skip
+    runtime.set_defaults(run=_runtime)
+    library = commands.add_parser("library", help="check a library of functions")
+    library.add_argument("path", help="path of the library")
+    library.add_argument(
+        "--runtime", help="runtime that the library is called with; by default an installed tvm_ffi"
+    )
+    library.add_argument(
+        "--signature", action="append", default=[],
+        help="signature of a function, in text; by default the metadata in the library",
+    )  # fmt: skip
+    library.add_argument("--static", action="store_true", help="do not load the library")
+    library.set_defaults(run=_library)
+    for command in (runtime, library):
+        command.add_argument(
+            "--only", default="", metavar="REGEX", help="run cases whose id matches"
+        )
+        command.add_argument(
+            "--limit", type=float, default=5.0, help="seconds that a case may take"
+        )
+        command.add_argument("--json", type=Path, help="write a results file")
+        command.add_argument("--junit", type=Path, help="write JUnit XML")
+        command.add_argument("--html", type=Path, help="write a page with a row for each rule")
+        command.add_argument("--all", action="store_true", help="print passed cases too")
+    verify = commands.add_parser("verify", help="check a results file")
+    verify.add_argument("path", type=Path, help="results file")
+    verify.add_argument("--against", help="run the cases on this library and compare the verdicts")
+    verify.set_defaults(run=_verify)
+    listing = commands.add_parser("list", help="print the identifiers of the runtime cases")
+    listing.add_argument("--level", type=parse_level, help="only those that this level must pass")
+    listing.set_defaults(run=_list)
+    page = commands.add_parser("page", help="write the HTML page of a results file")
+    page.add_argument("path", type=Path, help="results file")
+    page.add_argument("output", type=Path, help="HTML file")
+    page.set_defaults(run=_page)
+    return parser
+
+
+def _runtime(options: argparse.Namespace) -> int:
+    from .runtimes.run import run_runtime
+    from .terminal import progress_bar
+
+    with progress_bar("cases") as advance:
+        results = run_runtime(
+            options.path, level=options.level, pattern=options.only, limit=options.limit,
+            jobs=options.jobs, fork=options.fork, progress=advance,
+        )  # fmt: skip
+    return _finish(results, options)
+
+
+def _library(options: argparse.Namespace) -> int:
+    from .libraries.run import run_library
+
+    results = run_library(
+        options.path, runtime=options.runtime, signatures=options.signature,
+        static_only=options.static, pattern=options.only, limit=options.limit,
+    )  # fmt: skip
+    return _finish(results, options)
+
+
+def _finish(results: Results, options: argparse.Namespace) -> int:
+    """Print and write the results; return the exit status."""
+    from .page import write_page
+    from .terminal import print_results
+
+    if options.json:
+        results.write(options.json)
+    if options.junit:
+        results.write_junit(options.junit)
+    if options.html:
+        write_page(results, options.html)
+    print_results(results, everything=options.all)
+    if results.subject.get("load_error") or not results.entries:
+        return 2
+    return 1 if results.failures else 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from .runtimes.run import must_pass, run_runtime
+
+    results = None
+    found = problems(options.path)
+    if not found:
+        results = read(options.path)
+        if results.kind == "runtime":
+            required = must_pass(parse_level(results.subject["level"]))
+            found = problems(options.path, required)
+    if results and options.against and results.kind == "runtime":
+        again = run_runtime(options.against, level=parse_level(results.subject["level"]))
+        if again.subject.get("sha256") != results.subject.get("sha256"):
+            found.append("the library is another file: the SHA-256 differs")
+        now = {entry.id: entry.verdict for entry in again.entries}
+        found += [
+            f"{entry.id}: the file says {entry.verdict}, the library says {now.get(entry.id)}"
+            for entry in results.entries
+            if now.get(entry.id) != entry.verdict
+        ]
+    for line in found:
+        print(f"{options.path}: {line}", file=sys.stderr)
+    if not found:
+        totals = results.totals()
+        print(
+            f"{options.path}: valid; {results.kind} {results.subject['path']}: "
+            f"{totals['pass']} passed, {totals['failed']} of {totals['required']} required failed"
+        )
+    return 1 if found else 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    for case in load_cases().values():
+        if options.level is None or case.required_at(options.level):
+            print(f"{case.id}  [{case.section}]  {case.rule}")
+    return 0
+
+
+def _page(options: argparse.Namespace) -> int:
+    from .page import write_page
+
+    write_page(read(options.path), options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

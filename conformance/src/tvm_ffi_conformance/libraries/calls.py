@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic checks of one function by its signature: right and wrong arguments, requirements.
+
+Right calls run in several layouts; the result of a layout must equal the result of compact tensors.
+Each check is a case with an identifier ``call.FUNCTION.RULE``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .. import abi
+from ..runtimes.case import Mismatch, Topic, equal, expect
+from ..runtimes.subject import SAFE_CALL, Runtime, strong
+from ..runtimes.values import Object, Raw, bits, small, view
+from .memory import Tensor
+from .signature import Parameter, Signature
+
+KINDS = {
+    "RuntimeError", "ValueError", "TypeError", "KeyError", "IndexError", "AttributeError",
+    "AssertionError", "MemoryError", "OverflowError", "InternalError", "NotImplementedError",
+}  # fmt: skip
+RESULTS = {"int": 1, "bool": 2, "float": 3, "": 0, "None": 0}
+LAYOUTS: list[tuple[str, dict[str, Any]]] = [
+    ("compact_guard_after", {}), ("compact_guard_before", {"end": False}),
+    ("null_strides", {"strides_null": True}), ("byte_offset", {"offset": 3}),
+]  # fmt: skip
+STRIDED: list[tuple[str, dict[str, Any]]] = [
+    ("gap", {"gap": 3}),
+    ("first_innermost", {"reverse": True}),
+]
+
+
+def extents(parameter: Parameter, size: int) -> tuple[int, ...]:
+    """Return the extents of a tensor; a name is `size` plus a number that depends on the name."""
+    return tuple(
+        int(each) if each.isdigit() else (size + sum(map(ord, each)) % 3 if size > 1 else size)
+        for each in parameter.shape
+    )
+
+
+def arguments(signature: Signature, size: int = 5, **layout: Any) -> list[Any]:
+    """Return arguments: `Tensor` objects and views of plain values."""
+    made: list[Any] = []
+    for position, parameter in enumerate(signature.parameters):
+        if parameter.dtype:
+            tensor = Tensor(parameter.dtype, extents(parameter, size), **layout)
+            if parameter.direction != "out":
+                tensor.fill(position)
+            made.append(tensor)
+        else:
+            made.append(
+                {"int": view(2), "float": view(2.0), "bool": view(True), "str": view(small(b"kit")),
+                 "bytes": view(small(b"kit", abi.kTVMFFISmallBytes))}[parameter.kind]
+            )  # fmt: skip
+    return made
+
+
+def call(runtime: Runtime, name: str, given: list[Any]) -> abi.TVMFFIAny:
+    """Call the exported symbol; check status, error and result by the convention."""
+    values = [each.view() if isinstance(each, Tensor) else each for each in given]
+    packed = (abi.TVMFFIAny * max(1, len(values)))(*values)
+    before = ctypes.string_at(packed, 16 * len(values))
+    result = abi.TVMFFIAny()
+    function = SAFE_CALL(
+        ctypes.cast(getattr(runtime.kernel, abi.SYMBOL_PREFIX + name), ctypes.c_void_p).value
+    )
+    status = function(None, ctypes.addressof(packed), len(values), ctypes.addressof(result))
+    equal("the argument array after the call", ctypes.string_at(packed, 16 * len(values)), before)
+    error = runtime.raised()
+    if status == 0:
+        expect(error is None, f"the call succeeded, but left an error: {error}")
+        return result
+    expect(error is not None, f"the call returned {status} without an error")
+    raise error
+
+
+def refused(runtime: Runtime, name: str, given: list[Any]) -> None:
+    """Expect that a call fails with an error of a registered kind."""
+    from ..runtimes.subject import RaisedError
+
+    try:
+        call(runtime, name, given)
+    except RaisedError as error:
+        expect(error.kind in KINDS, f"the kind {error.kind!r} is not registered")
+        expect(error.message, "the message is empty")
+        return
+    raise Mismatch("wrong arguments were accepted")
+
+
+def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one rule a function
+    """Register the checks of one function; return their identifiers."""
+    topic = Topic(f"call.{signature.name}", "13.1")
+    name = signature.name
+
+    def outputs(given: list[Any]) -> list[list[bytes]]:
+        return [
+            tensor.elements()
+            for tensor, parameter in zip(given, signature.parameters)
+            if parameter.dtype and parameter.direction != "in"
+        ]
+
+    compact_only = any(each.compact for each in signature.parameters)
+
+    @topic.each("right.{}", LAYOUTS + ([] if compact_only else STRIDED), "Right arguments in layout `{}`.",
+                cites="compiler-integration.md#Kernel Language Compilers")  # fmt: skip
+    def right(runtime: Runtime, layout: dict[str, Any]) -> None:
+        expected = arguments(signature)
+        call(runtime, name, expected)
+        given = arguments(signature, **layout)
+        call(runtime, name, given)
+        equal("outputs, compared with compact tensors", outputs(given), outputs(expected))
+
+    @topic.each("right.size.{}", [("0", 0), ("1", 1), ("1000", 1000)], "Right arguments with extents of {}.",
+                cites="compiler-integration.md#Kernel Language Compilers")  # fmt: skip
+    def sizes(runtime: Runtime, size: int) -> None:
+        call(runtime, name, arguments(signature, size))
+
+    @topic.case("right.tensor_objects", "A Tensor object is accepted as a DLTensor pointer is.",
+                cites="tensor-and-dlpack.txt#To Non-Owning Tensor")  # fmt: skip
+    def tensor_objects(runtime: Runtime) -> None:
+        given = arguments(signature)
+        handles = []
+        for position, tensor in enumerate(given):
+            if isinstance(tensor, Tensor):
+                managed = runtime.keep(abi.DLManagedTensor(tensor.struct))
+                runtime.keep(tensor)
+                out = ctypes.c_void_p()
+                runtime.check(
+                    runtime.TVMFFITensorFromDLPack(
+                        ctypes.addressof(managed), 0, 0, ctypes.byref(out)
+                    )
+                )
+                handles.append(out.value)
+                given[position] = view(Object(out.value, abi.kTVMFFITensor))
+        call(runtime, name, given)
+        equal(
+            "strong counts after the call", [strong(each) for each in handles], [1] * len(handles)
+        )
+
+    @topic.case("inputs_unchanged", "Inputs and gaps between elements are not written.")
+    def unchanged(runtime: Runtime) -> None:
+        given = arguments(signature)
+        inputs = [
+            (each.name, tensor)
+            for each, tensor in zip(signature.parameters, given)
+            if each.dtype and each.direction == "in"
+        ]
+        before = [tensor.content() for _, tensor in inputs]
+        call(runtime, name, given)
+        for (parameter, tensor), content in zip(inputs, before):
+            expect(
+                tensor.content() == content,
+                f"argument {parameter}: the function wrote to the input",
+            )
+
+    @topic.case("result", "The result has the declared type; its padding is zero.", cites="20")
+    def result(runtime: Runtime) -> None:
+        out = call(runtime, name, arguments(signature))
+        if signature.returns in RESULTS:
+            equal("type index of the result", out.type_index, RESULTS[signature.returns])
+        equal("padding", out.zero_padding if out.type_index not in (11, 12) else 0, 0)
+        if out.type_index == 0:
+            equal("the 16 bytes", bits(out), bytes(16))
+
+    @topic.case("streams_kept", "The call leaves the streams of the environment.", cites="6.9")
+    def streams(runtime: Runtime) -> None:
+        runtime.check(runtime.TVMFFIEnvSetStream(abi.kDLCUDA, 0, 0x1230, None))
+        call(runtime, name, arguments(signature))
+        equal("stream", runtime.TVMFFIEnvGetStream(abi.kDLCUDA, 0), 0x1230)
+
+    @topic.case("threads", "Four threads may call at once.", cites="6.1")
+    def threads(runtime: Runtime) -> None:
+        expected = arguments(signature)
+        call(runtime, name, expected)
+        problems: list[str] = []
+
+        def work() -> None:
+            try:
+                for _ in range(20):
+                    given = arguments(signature)
+                    call(runtime, name, given)
+                    if outputs(given) != outputs(expected):
+                        problems.append("another result")
+            except Exception as error:
+                problems.append(str(error))
+
+        workers = [threading.Thread(target=work) for _ in range(4)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+        equal("problems", problems[:1], [])
+
+    count = len(signature.parameters)
+
+    @topic.each("wrong.count.{}", [(str(n), n) for n in sorted({0, count - 1, count + 1}) if 0 <= n != count],
+                "{} arguments are refused.")  # fmt: skip
+    def wrong_count(runtime: Runtime, number: int) -> None:
+        given = arguments(signature)
+        refused(runtime, name, [*given, view(None)][:number])
+
+    @topic.each("wrong.{}", wrong_rows(signature), "A wrong argument is refused: {}.")
+    def wrong(runtime: Runtime, position: int, make: Callable[[Any], Any]) -> None:
+        given = arguments(signature)
+        given[position] = make(given[position])
+        refused(runtime, name, given)
+
+    @topic.case("wrong.then_right", "After a refused call the next call works.", cites="6.1")
+    def then_right(runtime: Runtime) -> None:
+        if count:
+            given = arguments(signature)
+            given[0] = view(Raw(abi.kTVMFFIDevice, 1))
+            refused(runtime, name, given)
+        call(runtime, name, arguments(signature))
+
+    from ..runtimes.case import REGISTRY
+
+    return [identifier for identifier in REGISTRY if identifier.startswith(topic.prefix + ".")]
+
+
+def wrong_rows(signature: Signature) -> list[tuple]:
+    """Return wrong values of every parameter: name, position, function of the right value."""
+    rows: list[tuple] = []
+    used = [each for parameter in signature.parameters for each in parameter.shape]
+    for position, parameter in enumerate(signature.parameters):
+        bad: dict[str, Callable[[Any], Any]] = {
+            "device": lambda right: view(Raw(abi.kTVMFFIDevice, 1))
+        }
+        if parameter.kind != "str":
+            bad["text"] = lambda right: view(small(b"kit"))
+        if parameter.dtype:
+            dtype, shape = parameter.dtype, extents(parameter, 5)
+            other = (abi.kDLInt, 64) if dtype != (abi.kDLInt, 64) else (abi.kDLFloat, 64)
+            bad["none"] = lambda right: view(None)
+            bad["integer"] = lambda right: view(1)
+            bad["dtype"] = lambda right, other=other, shape=shape: Tensor(other, shape)
+            code = (abi.kDLUInt if dtype[0] == abi.kDLInt else abi.kDLInt, dtype[1])
+            bad["dtype_code"] = lambda right, code=code, shape=shape: Tensor(code, shape)
+            bad["dimension_more"] = lambda right, dtype=dtype, shape=shape: Tensor(
+                dtype, (*shape, 1)
+            )
+            if shape:
+                bad["dimension_less"] = lambda right, dtype=dtype, shape=shape: Tensor(
+                    dtype, shape[1:]
+                )
+            bad["device_of_tensor"] = lambda right, dtype=dtype, shape=shape: Tensor(
+                dtype, shape, device=abi.kDLVulkan
+            )
+            for axis, extent in enumerate(parameter.shape):
+                if extent.isdigit() or used.count(extent) > 1:
+                    longer = tuple(n + (i == axis) for i, n in enumerate(shape))
+                    bad[f"extent_{axis}"] = lambda right, dtype=dtype, longer=longer: Tensor(
+                        dtype, longer
+                    )
+        rows += [(f"{parameter.name}.{kind}", position, make) for kind, make in bad.items()]
+    return rows

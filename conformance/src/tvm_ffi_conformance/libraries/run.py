@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conformance run of a library: static checks, then calls by signature."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from .. import abi
+from ..elf import LibraryFile, NotLoadable, machine_name
+from ..results import Entry, Results, file_hash
+from ..runtimes.case import REGISTRY
+from ..runtimes.execution import environment, execute
+from . import static
+from .calls import register_calls
+from .signature import Signature, parse
+from .worker import METADATA
+
+
+def find_runtime() -> str | None:
+    """Return the path of the runtime of an installed package `tvm_ffi`, without importing it."""
+    import importlib.util
+
+    found = importlib.util.find_spec("tvm_ffi")
+    for folder in (found.submodule_search_locations or []) if found else []:
+        path = Path(folder) / "lib" / abi.SONAME
+        if path.exists():
+            return str(path)
+    return None
+
+
+def run_library(
+    path: str,
+    *,
+    runtime: str | None = None,
+    signatures: list[str] | None = None,
+    static_only: bool = False,
+    pattern: str = "",
+    limit: float = 5.0,
+) -> Results:
+    """Check a library of functions.
+
+    Parameters
+    ----------
+    path : str
+        Path of the library.
+    runtime : str, optional
+        Runtime for the calls; by default the one of an installed `tvm_ffi`.
+    signatures : list of str, optional
+        Signatures in text; those in the library's metadata are added.
+    static_only : bool
+        Do not load the library.
+    pattern : str
+        Regular expression of identifiers.
+    limit : float
+        Seconds that a call may take.
+    """
+    path = str(Path(path).resolve())
+    subject: dict[str, Any] = {"path": path}
+    try:
+        library = LibraryFile(path)
+        subject.update(sha256=file_hash(path), machine=machine_name(library.header.machine))
+        library.header.check_loadable()
+        subject["needs"] = f"level {static.needed_level(library)}"
+        entries = static.check(library)
+    except NotLoadable as error:
+        subject["load_error"] = str(error)
+        return Results("library", subject)
+    runtime = runtime or find_runtime()
+    if not static_only and runtime:
+        known = [parse(text) for text in signatures or ()]
+        given = {each.name for each in known}
+        found, problems = _embedded(path, runtime, library, limit)
+        entries += problems
+        known += [each for each in found if each.name not in given]
+        entries += _calls(path, runtime, [each for each in known if each.callable], limit)
+    subject["runtime"] = runtime or "none"
+    return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
+
+
+def _embedded(
+    path: str, runtime: str, library: LibraryFile, limit: float
+) -> tuple[list[Signature], list[Entry]]:
+    """Return the signatures in the metadata and the results of reading it."""
+    prefix = abi.METADATA_SYMBOL_PREFIX
+    names = [each[len(prefix) :] for each in library.exported if each.startswith(prefix)]
+    if not names:
+        return [], []
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tvm_ffi_conformance.libraries.worker", METADATA, path, runtime, *names],
+            capture_output=True, text=True, timeout=limit + 10, check=False, env=environment(),
+        )  # fmt: skip
+        line = next(each for each in done.stdout.splitlines() if each.startswith(METADATA))
+        texts = json.loads(line[len(METADATA) :])
+    except (subprocess.TimeoutExpired, StopIteration):
+        texts = dict.fromkeys(names)
+    found, entries = [], []
+    for name, text in texts.items():
+        problem = ""
+        try:
+            content = json.loads(text)
+            if "type_schema" in content:
+                json.loads(content["type_schema"])
+            if "signature" in content:
+                found.append(parse(content["signature"]))
+        except (TypeError, ValueError) as error:
+            problem = f"{error}"
+        entries.append(
+            Entry(f"metadata.{name}", "fail" if problem else "pass", True, "c-abi.md",
+                  "11.4 Metadata JSON and type schema", "Metadata is JSON with a type schema in text.",
+                  problem, where=name, repeat=f"tvm-ffi-conform library {quote(path)} --only '^metadata'")
+        )  # fmt: skip
+    return found, entries
+
+
+def _calls(path: str, runtime: str, signatures: list[Signature], limit: float) -> list[Entry]:
+    """Run the checks of all signatures."""
+    cases = [REGISTRY[each] for known in signatures for each in register_calls(known)]
+    if not cases:
+        return []
+    texts = [each.text for each in signatures]
+    worker = ["tvm_ffi_conformance.libraries.worker", runtime, *texts]
+    run = execute(path, cases, limit=limit, worker=worker)
+    for case in cases:
+        REGISTRY.pop(case.id, None)
+    options = "".join(f" --signature {quote(text)}" for text in texts)
+    return [
+        Entry(
+            id=case.id, required=True, document=case.section.document, heading=case.section.heading,
+            rule=case.rule, where=_where(case.id),
+            repeat=f"tvm-ffi-conform library {quote(path)}{options} --only '^{re.escape(case.id)}$'",
+            **run.results[case.id],
+        )
+        for case in cases
+    ]  # fmt: skip
+
+
+def _where(identifier: str) -> str:
+    """Return function and argument of a check."""
+    words = identifier.split(".")
+    argument = (
+        f", argument {words[3]}"
+        if words[2] == "wrong" and len(words) == 5 and words[3] != "count"
+        else ""
+    )
+    return f"function {words[1]}{argument}"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of libraries: a right kernel passes; each kind of mistake is found by its check."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "conformance" / "src"))
+
+from tvm_ffi_conformance.libraries.run import run_library  # noqa: E402
+from tvm_ffi_conformance.libraries.signature import parse  # noqa: E402
+
+SIGNATURE = "add(x: float32[n], y: out float32[n])"
+RIGHT = (ROOT / "docs" / "guides" / "right_kernel.c").read_text(encoding="utf-8")
+# Name, replacement in the right kernel, check that must fail.
+MISTAKES = [
+    ("count", ("if (count != 2)", "if (0)"), "call.add.wrong.count.3"),
+    ("dtype", ("t->dtype.code != kDLFloat", "0"), "call.add.wrong.x.dtype_code"),
+    ("dimensions", ("t->ndim != 1", "0"), "call.add.wrong.x.dimension_more"),
+    ("extents", ("y->shape[0] != x->shape[0]", "0"), "call.add.wrong.y.extent_0"),
+    ("device", ("t->device.device_type != kDLCPU", "0"), "call.add.wrong.x.device_of_tensor"),
+    ("byte_offset", ("+ t->byte_offset", "+ 0"), "call.add.right.byte_offset"),
+    ("strides", ("t->strides[0]", "1"), "call.add.right.gap"),
+    ("overrun", ("i < x->shape[0]", "i <= x->shape[0]"), "call.add.right.compact_guard_after"),
+    ("input", ("out[i * step_y]", "in[i * step_x] = out[i * step_y]"), "call.add.inputs_unchanged"),
+    ("error", ('TVMFFIErrorSetRaisedFromCStr("TypeError", "add: expected 2 arguments"), ', ""),
+     "call.add.wrong.count.3"),
+    ("kind", ('"TypeError", "add: expected 2', '"BadError", "add: expected 2'),
+     "call.add.wrong.count.3"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory):
+    from tvm_ffi import libinfo
+
+    def run(name, source, **options):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "kernel.c").write_text(source, encoding="utf-8")
+        path = folder / "kernel.so"
+        include = Path(libinfo.find_include_path())
+        command = [
+            "cc",
+            "-shared",
+            "-fPIC",
+            f"-I{include}",
+            "-o",
+            str(path),
+            str(folder / "kernel.c"),
+        ]
+        subprocess.run(command, check=True)
+        return run_library(
+            str(path), runtime=libinfo.find_libtvm_ffi(), signatures=[SIGNATURE], **options
+        )
+
+    return run
+
+
+def test_right_kernel_passes(check):
+    results = check("right", RIGHT)
+    assert {entry.id: entry.detail for entry in results.failures} == {}
+    assert len(results.entries) > 40
+
+
+@pytest.mark.parametrize(("name", "change", "found"), MISTAKES, ids=[each[0] for each in MISTAKES])
+def test_mistake_is_found(check, name, change, found):
+    assert change[0] in RIGHT
+    results = check(name, RIGHT.replace(*change), pattern=f"^{found}$")
+    assert [entry.id for entry in results.failures] == [found]
+    assert results.entries[0].where.startswith("function add")
+    assert "--only" in results.entries[0].repeat
+
+
+def test_library_without_functions(check):
+    results = check("none", "int nothing(void) { return 0; }", static_only=True)
+    assert [entry.id for entry in results.failures] == ["static.functions"]
+
+
+def test_damaged_embedded_tree(check):
+    source = RIGHT + "\nconst unsigned long long __tvm_ffi__library_bin[2] = {100, 0};\n"
+    assert "static.embedded" in [
+        entry.id for entry in check("tree", source, static_only=True).failures
+    ]
+
+
+def test_signature_text():
+    found = parse("f(x: float32[n, 4], y: out int8[n], s: str = 'a, b', z: weird[1]) -> int")
+    assert [each.name for each in found.parameters] == ["x", "y", "s", "z"]
+    assert [each.direction for each in found.parameters[:2]] == ["in", "out"]
+    assert (found.returns, found.callable) == ("int", False)
+    with pytest.raises(ValueError, match="expected NAME"):
+        parse("f(x)")
