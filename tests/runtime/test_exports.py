@@ -32,7 +32,8 @@ CXX_DATA_SIZES = {
     "_ZTIN3tvm3ffi5ErrorE": 56,
 }
 
-# Functions that this implementation adds to the ABI, declared in tvm/ffi/extra/c_host_call.h.
+# Functions that this implementation adds to the ABI, declared in tvm/ffi/extra/c_host_call.h and
+# c_observe.h.
 OWN_C_FUNCTIONS = {
     "TVMFFIHostCall",
     "TVMFFIHostErrorStatus",
@@ -42,6 +43,10 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostIsReadOnly",
     "TVMFFIHostMoveResults",
     "TVMFFIHostSlotFunction",
+    "TVMFFIObserverAdd",
+    "TVMFFIObserverCount",
+    "TVMFFIObserverRemove",
+    "TVMFFIObserverShow",
 }
 
 # SONAME by the part of the library's file name before ".so".
