@@ -38,8 +38,8 @@ namespace tvm::ffi::runtime {
 namespace {
 
 constexpr int kMaxObservers = 8;
-// Functions of the runtime that add, read and remove observers are not observed.
-constexpr std::string_view kOwnPrefix = "pytvmffi.Observe";
+// Private functions of the runtime, among them those that add and read observers, are not observed.
+constexpr std::string_view kOwnPrefix = "pytvmffi.";
 
 // A C++ entry: `void (const FunctionObj*, const AnyView*, int32_t, Any*)`, without the C++ types.
 using CppCall = void (*)(const void*, const TVMFFIAny*, int32_t, TVMFFIAny*);

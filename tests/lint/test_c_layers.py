@@ -37,6 +37,7 @@ EXTRA_FOLDERS = {
     "checks": {"module", "content"},
     "cuda": {"module", "content", "checks"},
     "globals": {"walk", "module"},
+    "observe": set(),
 }
 # The header that declares the registration functions of all folders.
 REGISTRATION = "registration.h"
