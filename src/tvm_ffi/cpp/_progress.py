@@ -6,8 +6,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
+
+from .._internal.builds import build_listeners
 
 __all__ = ["progress_line"]
 
@@ -19,8 +22,19 @@ def progress_line(text: str) -> Iterator[None]:
     """Show a text and the elapsed time on the terminal while a block runs for over a second.
 
     Requires a terminal and the package `rich`, else nothing is shown.  The line is removed at the
-    end of the block.
+    end of the block.  The block is also reported to the build listeners.
     """
+    begin = time.perf_counter_ns()
+    try:
+        with _shown_line(text):
+            yield
+    finally:
+        for listener in list(build_listeners):
+            listener(text, begin, time.perf_counter_ns())
+
+
+@contextlib.contextmanager
+def _shown_line(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
