@@ -93,9 +93,8 @@ def test_misuse_is_one_clear_error(add_one):
     stats = tvm_ffi.stats("observe_test.add_one")
     assert stats.functions == {}
     stats.stop()  # not running
-    with stats:
-        with pytest.raises(RuntimeError, match="running already"):
-            stats.start()
+    with stats, pytest.raises(RuntimeError, match="running already"):
+        stats.start()
     with pytest.raises(KeyError, match="no call of a function named 'other' was observed"):
         stats["other"]
     with pytest.raises(TypeError, match="expected names of functions as str, got 3"):

@@ -22,7 +22,7 @@ from tvm_ffi.observe._trace import Call
 def functions():
     """Register `observe_test.outer`, which calls `observe_test.inner`."""
     inner = tvm_ffi.convert_func(lambda x: None)
-    outer = tvm_ffi.convert_func(lambda x: inner(x))
+    outer = tvm_ffi.convert_func(lambda x: inner(x))  # noqa: PLW0108  (another function object)
     tvm_ffi.register_global_func("observe_test.inner", inner, override=True)
     tvm_ffi.register_global_func("observe_test.outer", outer, override=True)
     yield tvm_ffi.get_global_func("observe_test.outer")
@@ -83,7 +83,7 @@ def test_loads_and_builds_are_in_the_trace(tmp_path, monkeypatch):
     path = tmp_path / "t.json"
     with tvm_ffi.trace(path):
         module = tvm_ffi.cpp.load_inline(
-            "observe_built", "int one() { return 1; }", functions=["one"]
+            "observe_built", cpp_sources="int one() { return 1; }", functions=["one"]
         )
         assert module.one() == 1
     events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
@@ -146,6 +146,19 @@ def test_a_forked_child_leaves_the_file_to_its_parent(functions, tmp_path):
     assert len(json.loads(path.read_text(encoding="utf-8"))["traceEvents"]) == 2
 
 
+def test_the_flame_view_shows_callees_below_callers(functions):
+    pytest.importorskip("rich")
+    with tvm_ffi.trace(names="observe_test.*") as trace:
+        functions(1)
+    file = io.StringIO()
+    trace.print_flame(file)
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 3
+    assert "1 calls  observe_test.outer" in lines[1]
+    assert "1 calls  observe_test.inner" in lines[2]
+    assert lines[2].index("└") > lines[1].index("└")
+
+
 def call_of(thread, name, begin, end):
     return Call(thread, name, begin, end, "", 0, 0)
 
@@ -164,16 +177,3 @@ def test_stacks_of_all_threads_are_merged():
     f, g = root.callees["f"], root.callees["g"]
     assert (f.calls, f.total_ns, g.calls, g.total_ns) == (2, 15, 1, 2)
     assert (f.callees["g"].calls, f.callees["g"].total_ns) == (2, 7)
-
-
-def test_the_flame_view_shows_callees_below_callers(functions):
-    pytest.importorskip("rich")
-    with tvm_ffi.trace(names="observe_test.*") as trace:
-        functions(1)
-    file = io.StringIO()
-    trace.print_flame(file)
-    lines = file.getvalue().splitlines()
-    assert len(lines) == 3
-    assert "1 calls  observe_test.outer" in lines[1]
-    assert "1 calls  observe_test.inner" in lines[2]
-    assert lines[2].index("└") > lines[1].index("└")
