@@ -17,7 +17,7 @@ struct FunctionObject : TVMFFIObject, TVMFFIFunctionCell {};
 
 // Returns the C entry of a function.  Another thread may replace the entry (observe.cc), so it is
 // read once.
-inline TVMFFISafeCallType EntryOf(const TVMFFIFunctionCell* function) {
+inline TVMFFISafeCallType EntryOf(const FunctionObject* function) {
   return __atomic_load_n(&function->safe_call, __ATOMIC_RELAXED);
 }
 

@@ -95,6 +95,16 @@ def is_cxx(name: str) -> bool:
     return name.startswith("_Z")
 
 
+def test_a_call_of_a_function_object_is_one_jump(library: Any) -> None:
+    """Calls that nobody observes must not execute an instruction for observers."""
+    text = run("objdump", "--disassemble=TVMFFIFunctionCall", "--no-show-raw-insn", str(library.path))
+    body = re.findall(r"^\s+[0-9a-f]+:\s+(\S.*)$", text, re.MULTILINE)
+    if not any("%rdi" in line for line in body):
+        pytest.skip("reads x86-64 assembly")
+    code = [line.strip() for line in body if not line.startswith(("endbr64", "nop"))]
+    assert code == ["jmp    *0x18(%rdi)"]
+
+
 def test_c_exports_are_the_functions_of_the_contract_and_our_additions(library: Any) -> None:
     assert len(ABI["functions"]) == 50
     c_symbols = {name for name in defined_symbols(library) if not is_cxx(name)}
