@@ -22,7 +22,13 @@ DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/
 C_HOST_CALL = "tvm/ffi/extra/c_host_call.h"
 C_OBSERVE = "tvm/ffi/extra/c_observe.h"
 # C headers, each with the headers that it may include in addition to the C standard library.
-C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}, C_HOST_CALL: {C_ENV_API}, C_OBSERVE: {C_API}}
+C_HEADERS = {
+    DLPACK: set(),
+    C_API: {DLPACK},
+    C_ENV_API: {C_API},
+    C_HOST_CALL: {C_ENV_API},
+    C_OBSERVE: {C_API},
+}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
 # The folders of runtime/extra, each with the folders before it that it may use.

@@ -97,7 +97,9 @@ def is_cxx(name: str) -> bool:
 
 def test_a_call_of_a_function_object_is_one_jump(library: Any) -> None:
     """Calls that nobody observes must not execute an instruction for observers."""
-    text = run("objdump", "--disassemble=TVMFFIFunctionCall", "--no-show-raw-insn", str(library.path))
+    text = run(
+        "objdump", "--disassemble=TVMFFIFunctionCall", "--no-show-raw-insn", str(library.path)
+    )
     body = re.findall(r"^\s+[0-9a-f]+:\s+(\S.*)$", text, re.MULTILINE)
     if not any("%rdi" in line for line in body):
         pytest.skip("reads x86-64 assembly")
