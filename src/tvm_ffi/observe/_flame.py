@@ -5,13 +5,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, NamedTuple
 
-from ._trace import Call
-
-__all__ = ["Frame", "merge_stacks", "print_flame"]
+__all__ = ["Call", "Frame", "merge_stacks", "print_flame"]
 
 _BAR_WIDTH = 20
+
+
+class Call(NamedTuple):
+    """One call of a trace; times are of `time.perf_counter_ns`."""
+
+    thread: int  # the number of the thread, from 1 in the order of the first calls
+    name: str
+    begin_ns: int
+    end_ns: int  # 0: the call had not ended
+    arguments: str  # shapes and values of the arguments
+    stream: int  # the stream of the first tensor that is not on the CPU, or 0
+    status: int  # 0: success
 
 
 class Frame:

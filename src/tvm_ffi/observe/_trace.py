@@ -13,29 +13,18 @@ import struct
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from .._internal.builds import build_listeners
 from ..core import Function
 from ..registry import get_global_func
+from ._flame import Call, print_flame
 from ._observer import UNNAMED, Observer
 
 __all__ = ["Call", "Trace"]
 
 _EVENT = struct.Struct("=6q")  # `Log::Read` in runtime/extra/observe/trace.cc
 _BUILD_THREAD = 0  # the threads of calls have numbers from 1
-
-
-class Call(NamedTuple):
-    """One call of a trace; times are of `time.perf_counter_ns`."""
-
-    thread: int  # the number of the thread, from 1 in the order of the first calls
-    name: str
-    begin_ns: int
-    end_ns: int  # 0: the call had not ended
-    arguments: str  # shapes and values of the arguments
-    stream: int  # the stream of the first tensor that is not on the CPU, or 0
-    status: int  # 0: success
 
 
 class Trace(Observer):
@@ -175,6 +164,4 @@ class Trace(Observer):
         ImportError
             If the package `rich` is not installed.
         """
-        from ._flame import print_flame
-
         print_flame(self.calls(), file)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi.observe._flame import merge_stacks
-from tvm_ffi.observe._trace import Call
+from tvm_ffi.observe._flame import Call, merge_stacks
 
 
 @pytest.fixture
