@@ -138,7 +138,6 @@ def test_the_language_of_types_does_not_depend_on_the_package(graph):
     assert ours["_schema"] == set()
     assert ours["signature"] == {"_schema", "_internal.suggestion"}
     assert ours["_binding"] == {
-        "_internal.builds",
         "_internal.conflict",
         "_internal.html",
         "_internal.lazy",

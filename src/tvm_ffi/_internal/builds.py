@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .lazy import Callable
+from collections.abc import Callable
 
 __all__ = ["build_listeners"]
 
