@@ -25,6 +25,7 @@ C_HEADERS = (
     "tvm/ffi/extra/c_env_api.h",
     "tvm/ffi/extra/c_host_call.h",
     "tvm/ffi/extra/c_prepared.h",
+    "tvm/ffi/extra/c_observe.h",
     "dlpack/dlpack.h",
 )
 _CPP_FLAGS = ("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-UNDEBUG")  # include all declarations

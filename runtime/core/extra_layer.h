@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "extra_registration.h"  // IWYU pragma: export
+#include "known_functions.h"     // IWYU pragma: export
 
 namespace tvm::ffi::runtime {
 

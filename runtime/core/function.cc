@@ -3,6 +3,7 @@
 #include "function.h"
 
 #include "error.h"
+#include "known_functions.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -32,6 +33,7 @@ Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*dele
     Ref<FunctionObject> function = NewObject<FunctionObject>(kTVMFFIFunction, 0);
     function->safe_call = call;
     function->cpp_call = nullptr;
+    ShowToObservers(function.header(), {});
     return function;
   }
   Ref<ClosureObject> closure = NewObject<ClosureObject>(kTVMFFIFunction, 0);
@@ -40,12 +42,13 @@ Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*dele
   closure->self = self;
   closure->call = call;
   closure->deleter_of_self = deleter;
+  ShowToObservers(closure.header(), {});
   return Ref<FunctionObject>::Adopt(static_cast<TVMFFIObjectHandle>(closure.release()));
 }
 
 Value Call(const Ref<FunctionObject>& function, const TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = NoneAny();
-  int code = function->safe_call(function.header(), args, num_args, &result);
+  int code = EntryOf(function.get())(function.header(), args, num_args, &result);
   if (code != 0) RaisePending(code);
   return Value::Adopt(result);
 }
@@ -65,5 +68,5 @@ int TVMFFIFunctionCreate(void* self, TVMFFISafeCallType safe_call, void (*delete
 int TVMFFIFunctionCall(TVMFFIObjectHandle func, TVMFFIAny* args, int32_t num_args,
                        TVMFFIAny* result) {
   auto* function = static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(func));
-  return function->safe_call(func, args, num_args, result);
+  return EntryOf(function)(func, args, num_args, result);
 }

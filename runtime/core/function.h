@@ -15,6 +15,12 @@ namespace tvm::ffi::runtime {
 // An ffi.Function.  The field cpp_call stays null, so that clients call safe_call.
 struct FunctionObject : TVMFFIObject, TVMFFIFunctionCell {};
 
+// Returns the C entry of a function.  Another thread may replace the entry (observe.cc), so it is
+// read once.
+inline TVMFFISafeCallType EntryOf(const FunctionObject* function) {
+  return __atomic_load_n(&function->safe_call, __ATOMIC_RELAXED);
+}
+
 // Returns a new function that calls `call` with `self` as the first argument.  When the function
 // is destroyed, it calls `deleter(self)` unless `deleter` is null.
 Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*deleter)(void*));

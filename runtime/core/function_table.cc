@@ -9,6 +9,7 @@
 #include "duplicate_registration.h"
 #include "error.h"
 #include "extra_registration.h"
+#include "known_functions.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -75,7 +76,9 @@ std::vector<std::string> FunctionTable::Names() const {
 void FunctionTable::Set(const Registration& registration, bool allow_override) {
   CheckNameIsUtf8("global function", registration.name);
   const void* registrant = nullptr;
-  if (TrySet(registration, allow_override, &registrant)) return;
+  if (TrySet(registration, allow_override, &registrant)) {
+    return ShowToObservers(registration.function.header(), registration.name);
+  }
   // mutex_ is not held here: the warning and the backtrace of the error wait for the loader, and
   // the loader may wait for an initialiser that registers a function.
   if (WarnIfLibraryIsLoading("global function", registration.name, registrant)) return;

@@ -95,7 +95,7 @@ class HostEnvironment {
 };
 
 TVMFFISafeCallType CallOf(TVMFFIObjectHandle function) {
-  return static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(function))->safe_call;
+  return EntryOf(static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(function)));
 }
 
 int CallInScope(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,

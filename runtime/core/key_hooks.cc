@@ -113,7 +113,9 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_ACQUIRE) + type_index;
   if (__atomic_load_n(&value->type_index, __ATOMIC_ACQUIRE) != kTVMFFIFunction) return nullptr;
   auto* function = static_cast<FunctionObject*>(value->v_obj);
-  return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
+  // The deleter identifies hooks that AttrToStore has created; an observer replaces safe_call.
+  bool is_key_hook = function->deleter == detail::DeleterOf<KeyHook>();
+  return is_key_hook ? static_cast<KeyHook*>(function) : nullptr;
 }
 
 // Returns true if the hash hook has the later calling convention (it returns a TVMFFIAny).  The

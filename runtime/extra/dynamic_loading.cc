@@ -6,6 +6,7 @@
 // symbol `tvm_ffi_dynamic_loading`.
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/c_host_call.h>
+#include <tvm/ffi/extra/c_observe.h>
 #include <tvm/ffi/extra/c_prepared.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -25,6 +26,7 @@ namespace {
     reinterpret_cast<const void*>(&TVMFFIHostCall),
     reinterpret_cast<const void*>(&TVMFFIHostMoveResults),
     reinterpret_cast<const void*>(&TVMFFIPreparedCreate),
+    reinterpret_cast<const void*>(&TVMFFIObserverAdd),
 };
 
 Module LoadSharedLibrary(const String& path, const String& /*format*/) {

@@ -38,6 +38,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterMapFunctions();
   RegisterModuleFunctions();
   RegisterObjectCreation();
+  RegisterObservers();
   RegisterRecursiveCompare();
   RegisterRecursiveHash();
   RegisterRepr();

@@ -27,6 +27,7 @@ void RegisterMapFunctions();
 void RegisterModuleFunctions();
 void RegisterModuleType();
 void RegisterObjectCreation();
+void RegisterObservers();
 void RegisterRecursiveCompare();
 void RegisterRecursiveHash();
 void RegisterReflectionTypes();

@@ -125,6 +125,7 @@ __all__ = [
     "run",
     "serialization",
     "set_printoptions",
+    "stats",
     "structural",
     "structural_equal",
     "structural_hash",
@@ -133,6 +134,7 @@ __all__ = [
     "structural_visit",
     "structural_walk",
     "system_lib",
+    "trace",
     "unchecked",
     "use_raw_stream",
     "use_torch_stream",
@@ -150,6 +152,7 @@ if _TYPE_CHECKING:
         export,
         inspection,
         libinfo,
+        observe,
         signature,
         structural,
         stub,
@@ -162,6 +165,7 @@ if _TYPE_CHECKING:
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
+    from .observe import stats, trace
     from .signature import Signature, TensorLike
     from .structural import (
         DefRegionKind,
@@ -218,6 +222,9 @@ __getattr__ = _late_attributes(
         "inspection": ".inspection",
         "libinfo": ".libinfo",
         "get_printoptions": "._internal.printing:get_printoptions",
+        "observe": ".observe",
+        "stats": ".observe:stats",
+        "trace": ".observe:trace",
         "method": ".dataclasses.py_class:method",
         "readonly": "._binding.tensor:readonly",
         "signature": ".signature",

@@ -19,7 +19,8 @@ import pytest
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
-C_HOST_CALL, C_PREPARED = "tvm/ffi/extra/c_host_call.h", "tvm/ffi/extra/c_prepared.h"
+C_HOST_CALL, C_OBSERVE = "tvm/ffi/extra/c_host_call.h", "tvm/ffi/extra/c_observe.h"
+C_PREPARED = "tvm/ffi/extra/c_prepared.h"
 # C headers, each with the headers that it may include in addition to the C standard library.
 C_HEADERS = {
     DLPACK: set(),
@@ -27,6 +28,7 @@ C_HEADERS = {
     C_ENV_API: {C_API},
     C_HOST_CALL: {C_ENV_API},
     C_PREPARED: {C_ENV_API},
+    C_OBSERVE: {C_API},
 }
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
@@ -42,6 +44,7 @@ EXTRA_FOLDERS = {
     "checks": {"module", "content"},
     "cuda": {"module", "content", "checks"},
     "globals": {"walk", "module"},
+    "observe": set(),
 }
 # The header that declares the registration functions of all folders.
 REGISTRATION = "registration.h"

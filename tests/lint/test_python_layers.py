@@ -19,6 +19,7 @@ LAYERS = (
     # these import nothing of this package
     {
         "_internal",
+        "_internal.builds",
         "_internal.conflict",
         "_internal.html",
         "_internal.lazy",
@@ -38,7 +39,7 @@ LAYERS = (
     {"_types"},  # native types
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
-    {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
+    {"access_path", "container", "dataclasses", "observe", "serialization", "stream", "structural"},
     {"_convert", "module"},
     {"_library", "libinfo"},
     {"config", "export", "inspection", "stub", "utils"},

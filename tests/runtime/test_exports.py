@@ -33,7 +33,7 @@ CXX_DATA_SIZES = {
 }
 
 # Functions that this implementation adds to the ABI, declared in tvm/ffi/extra/c_host_call.h and
-# tvm/ffi/extra/c_prepared.h.
+# c_observe.h and c_prepared.h.
 OWN_C_FUNCTIONS = {
     "TVMFFIHostCall",
     "TVMFFIHostErrorStatus",
@@ -43,6 +43,10 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostIsReadOnly",
     "TVMFFIHostMoveResults",
     "TVMFFIHostSlotFunction",
+    "TVMFFIObserverAdd",
+    "TVMFFIObserverCount",
+    "TVMFFIObserverRemove",
+    "TVMFFIObserverShow",
     "TVMFFIPreparedCreate",
     "TVMFFIPreparedRun",
     "TVMFFIPreparedUpdate",
@@ -92,6 +96,18 @@ def defined_symbols(library: Any) -> dict[str, tuple[str, int]]:
 def is_cxx(name: str) -> bool:
     """Return True if the name is a mangled C++ name."""
     return name.startswith("_Z")
+
+
+def test_a_call_of_a_function_object_is_one_jump(library: Any) -> None:
+    """Calls that nobody observes must not execute an instruction for observers."""
+    text = run(
+        "objdump", "--disassemble=TVMFFIFunctionCall", "--no-show-raw-insn", str(library.path)
+    )
+    body = re.findall(r"^\s+[0-9a-f]+:\s+(\S.*)$", text, re.MULTILINE)
+    if not any("%rdi" in line for line in body):
+        pytest.skip("reads x86-64 assembly")
+    code = [line.strip() for line in body if not line.startswith(("endbr64", "nop"))]
+    assert code == ["jmp    *0x18(%rdi)"]
 
 
 def test_c_exports_are_the_functions_of_the_contract_and_our_additions(library: Any) -> None:

@@ -66,8 +66,9 @@ TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* func
   using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
   const TVMFFIFunctionCell* cell = TVMFFIFunctionGetCellPtr(function);
   Any result;
-  if (cell->cpp_call != nullptr) {
-    reinterpret_cast<FCppCall>(cell->cpp_call)(function, args, count, &result);
+  void* cpp_call = __atomic_load_n(&cell->cpp_call, __ATOMIC_RELAXED);
+  if (cpp_call != nullptr) {
+    reinterpret_cast<FCppCall>(cpp_call)(function, args, count, &result);
   } else {
     CheckSafeCall(cell->safe_call(function, reinterpret_cast<const TVMFFIAny*>(args), count,
                                   AnyUnsafe::TVMFFIAnyPtrFromAny(result)));

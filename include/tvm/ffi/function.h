@@ -57,8 +57,10 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   // Calls the function, through its C++ entry (cpp_call) if that is not null.  *result must not own
   // a reference.
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
-    if (TVM_FFI_PREDICT_TRUE(cpp_call != nullptr)) {
-      reinterpret_cast<FCall>(cpp_call)(this, args, num_args, result);
+    // Another thread may replace the entries (tvm/ffi/extra/c_observe.h), so each is read once.
+    void* call = __atomic_load_n(&cpp_call, __ATOMIC_RELAXED);
+    if (TVM_FFI_PREDICT_TRUE(call != nullptr)) {
+      reinterpret_cast<FCall>(call)(this, args, num_args, result);
     } else {
       detail::CheckSafeCall(CallSafely(args, num_args, result));
     }
@@ -66,9 +68,9 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   // Calls the C entry (safe_call) and returns its status.  If the status is not 0, the error is
   // pending in the thread's error slot.
   int CallSafely(const AnyView* args, int32_t num_args, Any* result) const {
-    return safe_call(detail::ObjectUnsafe::GetHeader(this),
-                     reinterpret_cast<const TVMFFIAny*>(args), num_args,
-                     detail::AnyUnsafe::TVMFFIAnyPtrFromAny(*result));
+    TVMFFISafeCallType call = __atomic_load_n(&safe_call, __ATOMIC_RELAXED);
+    return call(detail::ObjectUnsafe::GetHeader(this), reinterpret_cast<const TVMFFIAny*>(args),
+                num_args, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(*result));
   }
 
  protected:

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <unordered_map>
 
+#include "../core/extra_layer.h"
 #include "cuda/arguments.h"
 #include "cuda/current_device.h"
 #include "cuda/devices.h"
@@ -116,9 +117,11 @@ class CudaModuleObj final : public ModuleObj {
 // module.
 class KernelFunctionObj : public FunctionObj {
  public:
-  KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)
+  // name: owned by the module
+  KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index, std::string_view name)
       : module_(std::move(module)), index_(index) {
     safe_call = &Call;  // cpp_call stays null, because Call has the C calling convention
+    known_.Add(ffi::detail::ObjectUnsafe::GetHeader(this), name);
   }
 
  private:
@@ -132,13 +135,14 @@ class KernelFunctionObj : public FunctionObj {
 
   ObjectPtr<CudaModuleObj> module_;
   size_t index_;
+  runtime::KnownFunction known_;  // destroyed before the module, which owns the name
 };
 
 Optional<Function> CudaModuleObj::GetFunction(const String& name) {
   auto found = indices_.find(name);
   if (found == indices_.end()) return std::nullopt;
-  return Function(ObjectPtr<FunctionObj>(
-      make_object<KernelFunctionObj>(GetObjectPtr<CudaModuleObj>(this), found->second)));
+  return Function(ObjectPtr<FunctionObj>(make_object<KernelFunctionObj>(
+      GetObjectPtr<CudaModuleObj>(this), found->second, found->first)));
 }
 
 void CudaModuleObj::WriteToFile(const String& file_name, const String& format) const {

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../core/extra_layer.h"
 #include "module/attached_metadata.h"
 #include "registration.h"
 
@@ -189,8 +190,14 @@ void ModuleObj::ClearImports() {
 }
 
 Optional<Function> ModuleObj::GetFunction(const String& name, bool query_imports) {
-  return QueryWithImports(this, query_imports,
-                          [&](ModuleObj* module) { return module->GetFunction(name); });
+  Optional<Function> found = QueryWithImports(
+      this, query_imports, [&](ModuleObj* module) { return module->GetFunction(name); });
+  // Third-party modules create functions that no list contains.
+  if (found.has_value()) {
+    runtime::ShowToObservers(detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*found),
+                             {name.data(), name.size()});
+  }
+  return found;
 }
 
 bool ModuleObj::ImplementsFunction(const String& name, bool query_imports) {

@@ -6,8 +6,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
+
+from .._internal.builds import build_listeners
 
 __all__ = ["progress_line"]
 
@@ -20,7 +23,19 @@ def progress_line(text: str) -> Iterator[None]:
 
     Other streams than terminals stay empty.  With the package `rich`, the line has a spinner and is
     removed at the end of the block; without it, the text is printed once.
+    The block is also reported to the build listeners.
     """
+    begin = time.perf_counter_ns()
+    try:
+        with _shown_line(text):
+            yield
+    finally:
+        for listener in list(build_listeners):
+            listener(text, begin, time.perf_counter_ns())
+
+
+@contextlib.contextmanager
+def _shown_line(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return

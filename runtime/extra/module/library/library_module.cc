@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/extra_layer.h"
 #include "../platform/platform.h"
 #include "module/library/context_symbols.h"
 #include "module/library/library_binary.h"
@@ -33,10 +34,13 @@ void BindContextSymbols(const Library& library) {
 // A function that calls a symbol of a library.  It owns a reference to the library's module.
 class LibraryFunctionObj : public FunctionObj {
  public:
-  LibraryFunctionObj(Module module, void* symbol)
-      : module_(std::move(module)), symbol_(reinterpret_cast<TVMFFISafeCallType>(symbol)) {
+  LibraryFunctionObj(Module module, void* symbol, String name)
+      : module_(std::move(module)),
+        symbol_(reinterpret_cast<TVMFFISafeCallType>(symbol)),
+        name_(std::move(name)) {
     // `cpp_call` stays null, because the symbol has the C calling convention.
     safe_call = &CallSymbol;
+    known_.Add(ffi::detail::ObjectUnsafe::GetHeader(this), {name_.data(), name_.size()});
   }
 
  private:
@@ -49,6 +53,8 @@ class LibraryFunctionObj : public FunctionObj {
 
   Module module_;
   TVMFFISafeCallType symbol_;
+  String name_;
+  runtime::KnownFunction known_;
 };
 
 class LibraryModuleObj final : public ModuleObj {
@@ -75,8 +81,8 @@ class LibraryModuleObj final : public ModuleObj {
   Optional<Function> GetFunction(const String& name) override {
     void* symbol = library_->FindFunction(name);
     if (symbol == nullptr) return std::nullopt;
-    return Function(
-        ObjectPtr<FunctionObj>(make_object<LibraryFunctionObj>(GetRef<Module>(this), symbol)));
+    return Function(ObjectPtr<FunctionObj>(
+        make_object<LibraryFunctionObj>(GetRef<Module>(this), symbol, name)));
   }
 
   using ModuleObj::ImplementsFunction;

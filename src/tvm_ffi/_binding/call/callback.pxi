@@ -353,7 +353,22 @@ cdef int new_callback(
         own_python_object(tensor_class)
         callback.tensor_class = <PyObject*>tensor_class
     out[0] = callback
+    if abi.TVMFFIObserverCount() != 0:
+        _show_to_observers(callback, function)
     return 0
+
+
+cdef void _show_to_observers(abi.TVMFFIObjectHandle callback, object function) noexcept:
+    """Show a new callback to the observers of calls, under its qualified name."""
+    cdef abi.TVMFFIByteArray view
+    cdef bytes text
+    try:
+        name = getattr(function, "__qualname__", None) or type(function).__qualname__
+        text = str(name).encode("utf-8", "replace")
+        view.data, view.size = text, len(text)
+        check(abi.TVMFFIObserverShow(callback, &view))
+    except Exception:
+        pass  # reading the name may raise any exception; the callback is not observed
 
 
 cdef int _pack_callable(

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observers that Python controls: a C++ object with the hooks of c_observe.h.
+#ifndef TVM_FFI_RUNTIME_EXTRA_OBSERVE_OBSERVER_H_
+#define TVM_FFI_RUNTIME_EXTRA_OBSERVE_OBSERVER_H_
+
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/extra/c_observe.h>
+#include <tvm/ffi/function.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tvm::ffi::extra {
+
+// The clock of Python's time.perf_counter_ns.
+inline int64_t NowNs() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// Adds an observer that calls T::Begin and T::End, and returns [read, number]: a function that
+// returns the result of T::Read, also after the observer was removed, and the observer's number.
+template <typename T>
+Array<Any> AddObserver(std::shared_ptr<T> state, const Array<String>& names) {
+  std::vector<TVMFFIByteArray> wanted;
+  for (const String& name : names) wanted.push_back({name.data(), name.size()});
+  auto owner = std::make_unique<std::shared_ptr<T>>(state);
+  TVMFFIObserver observer{};
+  observer.struct_size = sizeof(observer);
+  observer.context = owner.get();
+  observer.begin = [](void* context, const TVMFFIObservedCall* call) -> void* {
+    return (*static_cast<std::shared_ptr<T>*>(context))->Begin(*call);
+  };
+  observer.end = [](void* context, const TVMFFIObservedCall* call, void* token) {
+    (*static_cast<std::shared_ptr<T>*>(context))->End(*call, token);
+  };
+  observer.deleter = [](void* context) { delete static_cast<std::shared_ptr<T>*>(context); };
+  observer.names = wanted.data();
+  observer.num_names = wanted.size();
+  int64_t number;
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIObserverAdd(&observer, &number));
+  owner.release();
+  return {Function::FromTyped([state = std::move(state)]() { return state->Read(); }), number};
+}
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_OBSERVE_OBSERVER_H_
