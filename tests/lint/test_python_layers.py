@@ -39,7 +39,7 @@ LAYERS = (
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
-    {"_convert", "module"},
+    {"_convert", "builds", "module"},
     {"_library", "libinfo"},
     {"config", "export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..builds import announce
 from ._cache_store import BuildCache, CacheEntry, checked_root
 from ._compiler import find_toolchain
 from ._key import cache_key
@@ -41,6 +42,9 @@ def find_or_build(request: Request) -> Path:
     product = entry.find()
     if product is None:
         from ._build import build_in_cache
+        from ._reasons import miss_reasons
+
+        announce("library", recipe.name, key=entry.key.digest, reasons=lambda: miss_reasons(entry))
 
         return build_in_cache(recipe, entry, request.is_verbose)
     if request.is_verbose:

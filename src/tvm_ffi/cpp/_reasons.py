@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from ._cache_store import BuildCache, Manifest
+from pathlib import Path
+
+from ._cache_store import BuildCache, CacheEntry, Manifest
+from ._freshness import changed_files, shadowing_files
 from ._key import Input
 
-__all__ = ["build_reasons", "differences"]
+__all__ = ["build_reasons", "differences", "miss_reasons", "stale_reasons"]
 
 # Number of earlier builds that a new build is compared with; a limit keeps builds fast.
 _MAX_COMPARED = 8
@@ -21,13 +24,43 @@ def build_reasons(new: Manifest, cache: BuildCache) -> list[str]:
     return min(compared)[2] or ["the earlier build is missing or damaged"]
 
 
+def miss_reasons(entry: CacheEntry) -> list[str]:
+    """Return why the cache has no product for a recipe: a comparison with similar earlier builds.
+
+    The headers of the new build are not known yet.  Those of an earlier build with the same recipe
+    are compared with the files that exist now.
+    """
+    earlier = list(entry.cache.newest(entry.name, _MAX_COMPARED))
+    if not earlier:
+        return [f"there is no build named {entry.name} in {entry.cache.root}"]
+    compared = []
+    for old in earlier:
+        found = input_differences(old.parts, entry.key.inputs) or stale_reasons(old)
+        compared.append((len(found), -old.created, found))
+    return min(compared)[2] or ["the earlier build is missing or damaged"]
+
+
+def stale_reasons(manifest: Manifest) -> list[str]:
+    """Return the differences between the files that a build has read and those that exist now."""
+    known = manifest.dependencies
+    try:
+        changed = changed_files({**known.own, **known.installed})
+        shadows = shadowing_files([*known.own, *known.installed], known.folders)
+    except (OSError, ValueError) as error:
+        return [f"a file cannot be read: {error}"]
+    found = [
+        f"file {path}: {'content changed' if Path(path).exists() else 'missing'}"
+        for path in sorted(changed)
+    ]
+    for path in sorted({*known.shadows} ^ {*shadows}):
+        verb = "appeared in" if path in shadows else "was removed from"
+        found.append(f"file {path}: {verb} a folder that is searched for headers")
+    return found
+
+
 def differences(old: Manifest, new: Manifest) -> list[str]:
     """Return one sentence for each difference between the inputs of two builds."""
-    found = []
-    for name in sorted({*old.parts, *new.parts}):
-        before, now = old.parts.get(name), new.parts.get(name)
-        if before != now:
-            found.append(_difference(name, before, now))
+    found = input_differences(old.parts, new.parts)
     files_before, files_now = _files_of(old), _files_of(new)
     for path in sorted({*files_before, *files_now}):
         before, now = files_before.get(path), files_now.get(path)
@@ -38,6 +71,15 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
             verb = "appeared in" if path in new.dependencies.shadows else "was removed from"
             found.append(f"file {path}: {verb} a folder that is searched for headers")
     return found
+
+
+def input_differences(old: dict[str, Input], new: dict[str, Input]) -> list[str]:
+    """Return one sentence for each difference between the inputs of two recipes."""
+    return [
+        _difference(name, old.get(name), new.get(name))
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
 
 
 def _files_of(manifest: Manifest) -> dict[str, str]:
