@@ -86,7 +86,7 @@ class LateBuild(NamedTuple):
     def caller(self) -> str:
         """File, line and function of the innermost frame outside of packages that compile."""
         for frame in reversed(self.stack):
-            if not _COMPILERS.search(frame.filename):
+            if not _is_of_compiler(frame.filename):
                 return f"{frame.filename}:{frame.lineno} in {frame.name}"
         return "no Python code"
 

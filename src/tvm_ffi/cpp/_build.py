@@ -118,12 +118,13 @@ def _publish_from(
         content=content_digest(folder / recipe.product),
         base=entry.key.digest,
         parts=entry.key.inputs,
-        dependencies=dependencies,
+        dependencies=dependencies.converted(recipe.portable.path),
+        folders=dict(recipe.portable.folders),
         created=time.time(),
         build_seconds=round(time.perf_counter() - start, 3),
         reasons=[],
     )
-    manifest.reasons.extend(build_reasons(manifest, entry.cache))
+    manifest.reasons.extend(build_reasons(manifest, entry.cache, recipe.portable.actual))
     log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
     return entry.publish(folder, manifest), output
 
@@ -167,7 +168,7 @@ def _build_once(
         try:
             steps = headers.use_in(folder, recipe.steps)
             output = _run_steps(steps, folder, headers.check_content)
-            known = headers.manifest.dependencies
+            known = headers.manifest.dependencies.converted(headers.recipe.portable.actual)
             return collect_dependencies(recipe, folder, known), output
         except DamagedHeadersError:
             headers.remove_damaged()
