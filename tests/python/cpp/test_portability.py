@@ -96,12 +96,21 @@ def run(program: str, *arguments: object, prefix: tuple[str, ...] = (), **variab
 
 def read_only(folder: Path) -> tuple[str, ...]:
     """Return a command prefix that mounts a folder read-only and runs a program as another user."""
-    user = "exec setpriv --reuid=65534 --regid=65534 --clear-groups"
-    script = f'mount --bind "{folder}" "{folder}" && mount -o remount,ro,bind "{folder}" && {user}'
-    prefix = ("unshare", "-m", "sh", "-c", f'{script} "$@"', "sh")
-    probe = [*prefix, sys.executable, "-c", f"open({str(folder / 'x')!r}, 'w')"]
-    if shutil.which("unshare") is None or os.geteuid() != 0:
+    programs = {name: shutil.which(name) for name in ("unshare", "sh", "mount", "setpriv")}
+    if None in programs.values() or os.geteuid() != 0:
         return ()
+    mount, setpriv = programs["mount"], programs["setpriv"]
+    user = f"exec {setpriv} --reuid=65534 --regid=65534 --clear-groups"
+    bind = f'{mount} --bind "{folder}" "{folder}" && {mount} -o remount,ro,bind "{folder}"'
+    prefix = (
+        str(programs["unshare"]),
+        "-m",
+        str(programs["sh"]),
+        "-c",
+        f'{bind} && {user} "$@"',
+        "sh",
+    )
+    probe = [*prefix, sys.executable, "-c", f"open({str(folder / 'x')!r}, 'w')"]
     errors = subprocess.run(probe, capture_output=True, text=True, check=False).stderr
     return prefix if "Read-only file system" in errors else ()
 
