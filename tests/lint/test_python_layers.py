@@ -44,7 +44,7 @@ LAYERS = (
     {"config", "export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
-    {"cuda"},
+    {"_doctor", "cuda"},
     {"interop"},  # adapters, imported by users only
     {"cli", PACKAGE},  # the package itself; it imports most units lazily
     {"__main__"},

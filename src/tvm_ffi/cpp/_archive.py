@@ -177,6 +177,8 @@ def problems(cache: BuildCache) -> Iterator[tuple[Path, str]]:
                 for path in (folder, *folder.iterdir()):
                     check_entry(path)
                 manifest = Manifest.read(folder)
+                if manifest is None and Manifest.is_of_another_version(folder):
+                    continue
                 problem = _problem(folder, manifest)
             except OSError as error:
                 manifest, problem = None, str(error)

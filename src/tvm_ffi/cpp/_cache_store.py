@@ -162,6 +162,15 @@ class Manifest(NamedTuple):
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
+    @staticmethod
+    def is_of_another_version(folder: Path) -> bool:
+        """Return True if an artifact has a manifest of another format, which is no damage."""
+        try:
+            content = json.loads(read_regular(folder / MANIFEST_FILE, _MAX_MANIFEST_BYTES))
+            return isinstance(content["format"], int) and content["format"] != _FORMAT
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return False
+
     def artifact_digest(self) -> str:
         """Return the 16 hexadecimal digits in the name of the artifact's folder."""
         return self.dependencies.digest(self.base)[:16]

@@ -14,7 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["BACKENDS", "Toolkit", "find_toolkit", "requested_backend", "torch_backend"]
+__all__ = [
+    "BACKENDS",
+    "Toolkit",
+    "cuda_devices",
+    "find_toolkit",
+    "requested_backend",
+    "torch_backend",
+]
 
 BACKENDS = ("cuda", "hip")
 
@@ -173,7 +180,7 @@ def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]
 def _cuda_architectures(problem: str) -> tuple[str, ...]:
     """Return the target architectures in nvcc's notation: ``90a`` for the version 9.0a."""
     listed = os.environ.get("TVM_FFI_CUDA_ARCH_LIST", "").split()
-    names = listed or _cuda_devices()
+    names = listed or cuda_devices()
     if not names:
         raise RuntimeError(
             problem
@@ -193,7 +200,7 @@ def _cuda_architecture(name: str) -> str:
 
 
 @functools.cache
-def _cuda_devices() -> tuple[str, ...]:
+def cuda_devices() -> tuple[str, ...]:
     """Return the architectures of the CUDA devices of this machine, without duplicates."""
     lines = _lines_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(dict.fromkeys(line for line in lines if re.fullmatch(r"\d+\.\d", line)))

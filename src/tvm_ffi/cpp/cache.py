@@ -24,7 +24,7 @@ from ._cache_store import (
     cache_root,
     remove_private,
 )
-from ._key import key_of
+from ._key import Input, key_of
 from ._portable import Portable
 from ._reasons import stale_reasons
 from ._recipe import PRECOMPILED_NAME
@@ -161,8 +161,15 @@ def changes(name: str, *, root: str | os.PathLike[str] | None = None) -> list[st
     -----
     Folders of this package and of the user are those of the machine that has built the library.
     """
+    return inputs_and_changes(name, root=root)[1]
+
+
+def inputs_and_changes(
+    name: str, *, root: str | os.PathLike[str] | None = None
+) -> tuple[dict[str, Input], list[str]]:
+    """Return the inputs of the newest build of a name, and `changes`."""
     _, manifest = _newest(name, root)
-    return stale_reasons(manifest, Portable(manifest.folders, ()).actual)
+    return manifest.parts, stale_reasons(manifest, Portable(manifest.folders, ()).actual)
 
 
 def _newest(name: str, root: str | os.PathLike[str] | None) -> tuple[Artifact, Manifest]:
