@@ -34,8 +34,8 @@ def _folder(root: Path, *, is_layer: bool) -> Iterator[Finding]:
     kind = "read-only folder" if is_layer else "folder"
     if not root.is_dir():
         remedy = "correct TVM_FFI_CACHE_PATH" if is_layer else ""
-        level = "problem" if is_layer else "note"
-        yield Finding("cache", level, str(root), f"the {kind} does not exist", remedy)
+        message = f"the {kind} does not exist"
+        yield Finding("cache", "problem" if is_layer else "note", str(root), message, remedy)
         return
     try:
         BuildCache(root).check()

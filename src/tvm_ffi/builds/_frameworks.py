@@ -32,7 +32,7 @@ def observe(announce: Announce) -> None:
         if _finder in sys.meta_path:
             return
         for name, register in _FRAMEWORKS.items():
-            _pending[name] = functools.partial(register, announce=announce)
+            _pending[name] = functools.partial(_registered, register, announce)
         sys.meta_path.insert(0, _finder)
         loaded = [name for name in _FRAMEWORKS if name in sys.modules]
     for name in loaded:
@@ -42,6 +42,12 @@ def observe(announce: Announce) -> None:
         specification = getattr(module, "__spec__", None)
         if module is not None and not getattr(specification, "_initializing", False):
             _start(name, module)
+
+
+def _registered(
+    register: Callable[[Any, Announce], None], announce: Announce, module: ModuleType
+) -> None:
+    register(module, announce)
 
 
 def _start(name: str, module: ModuleType) -> None:

@@ -99,8 +99,8 @@ def _installed_backend() -> str:
 
 
 def _cuda_toolkit(is_required: bool) -> Toolkit:
-    places = (("CUDA_HOME", "CUDA_PATH"), "nvcc", ("/usr/local/cuda", "/opt/cuda"))
-    home, problem = _home_or_problem(*places, is_required)
+    defaults = ("/usr/local/cuda", "/opt/cuda")
+    home, problem = _home(("CUDA_HOME", "CUDA_PATH"), "nvcc", defaults, is_required)
     architectures = _cuda_architectures(problem)
     targets = [f"-gencode=arch=compute_{name},code=sm_{name}" for name in architectures]
     return Toolkit(
@@ -113,8 +113,7 @@ def _cuda_toolkit(is_required: bool) -> Toolkit:
 
 
 def _hip_toolkit(is_required: bool) -> Toolkit:
-    places = (("ROCM_HOME", "ROCM_PATH"), "hipcc", ("/opt/rocm",))
-    home, problem = _home_or_problem(*places, is_required)
+    home, problem = _home(("ROCM_HOME", "ROCM_PATH"), "hipcc", ("/opt/rocm",), is_required)
     architectures = _rocm_architectures(problem)
     flags = ("-std=c++17", "-O2", "-fPIC", "-D__HIP_PLATFORM_AMD__=1", "-fno-gpu-rdc")
     return Toolkit(
@@ -126,19 +125,19 @@ def _hip_toolkit(is_required: bool) -> Toolkit:
     )
 
 
-def _home_or_problem(
+def _home(
     variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...], is_required: bool
 ) -> tuple[Path, str]:
     """Return the folder of the toolkit and no problem, or its usual folder and the problem."""
     try:
-        return _home(variables, compiler, defaults), ""
+        return _find_home(variables, compiler, defaults), ""
     except RuntimeError as error:
         if is_required:
             raise
         return Path(defaults[0]), str(error)
 
 
-def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
+def _find_home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
     """Return the folder of the toolkit.
 
     The folder is the value of the first environment variable that is set, else the first of the

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Union
 
 from .._internal.platform import SYSTEM, machine, processor
+from .._internal.regular_file import open_regular
 from .._version import __version__
 from ._files import content_digest, existing_files, text_digest
 from ._recipe import Recipe
@@ -32,8 +33,6 @@ _VARIABLES = (
     *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "HIP_PATH", "HIP_PLATFORM"),
     *("HIPCC_COMPILE_FLAGS_APPEND", "HIPCC_LINK_FLAGS_APPEND", "HIP_CLANG_PATH"),
 )
-# Compilers read the time from this variable, for the macros `_TIME` only.
-_EPOCH = "SOURCE_DATE_EPOCH"
 _TIME = re.compile(rb"__(?:DATE|TIME)__")
 # Options that select the processor of this machine: -march=native, -mtune=native.
 _NATIVE = re.compile(r"-m(?:arch|cpu|tune)=native\b")
@@ -77,9 +76,12 @@ def cache_key(recipe: Recipe) -> CacheKey:
         has_time |= "__DATE__" in text or "__TIME__" in text
     for path in recipe.sources:
         inputs[f"source {portable.path(path)}"] = content_digest(path)
-    for variable in (*_VARIABLES, *((_EPOCH,) if has_time or _use_time(recipe.sources) else ())):
+    for variable in _VARIABLES:
         if variable in os.environ:
             inputs[f"variable {variable}"] = os.environ[variable]
+    # Compilers read the time from this variable, for two macros only.
+    if "SOURCE_DATE_EPOCH" in os.environ and (has_time or any(map(_uses_time, recipe.sources))):
+        inputs["variable SOURCE_DATE_EPOCH"] = os.environ["SOURCE_DATE_EPOCH"]
     return key_of(recipe.name, inputs)._replace(has_compilers=not recipe.problem)
 
 
@@ -94,15 +96,10 @@ def _digest(name: str, inputs: Mapping[str, Input]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _use_time(sources: tuple[str, ...]) -> bool:
-    """Return True if a source file uses the time of its compilation, and a variable may set it."""
-    if _EPOCH not in os.environ:
+def _uses_time(path: str) -> bool:
+    """Return True if a source file uses the time of its compilation."""
+    try:
+        with open_regular(path) as file:
+            return _TIME.search(file.readall()) is not None
+    except OSError:
         return False
-    for path in sources:
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123  (the path was hashed before)
-                if _TIME.search(file.read()):
-                    return True
-        except OSError:
-            continue
-    return False
