@@ -19,7 +19,7 @@ from typing import Union
 
 from .._internal.platform import machine, memory_map
 from .._internal.regular_file import open_regular
-from ..builds import announce
+from ..builds import announce, is_observed
 from .elf import open_image
 from .elf_header import ET_DYN, ET_REL, read_header
 from .object_file import machine_of
@@ -65,8 +65,9 @@ class LinkStep:
         """
         command = self._command(target)
         shown = shlex.join(command)
-        reasons = ["export_library links each time"]
-        announce("linked library", target.name, key=self._key(), reasons=reasons)
+        if is_observed():
+            reasons = ["export_library links each time"]
+            announce("linked library", target.name, key=self._key(), reasons=reasons)
         try:
             done = subprocess.run(
                 _shortened(command, target),

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import importlib.abc
 import importlib.machinery
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ __all__ = ["observe"]
 Announce = Callable[..., None]  # `tvm_ffi.builds.announce`
 Register = Callable[[Any], None]  # registers with the module of a framework
 
+_ENTRY = re.compile(rb"\.entry\s+([\w$%]+)")  # the first kernel in PTX
+
 _lock = threading.RLock()
 _pending: dict[str, Register] = {}
 
@@ -31,6 +34,7 @@ def observe(announce: Announce) -> None:
     with _lock:
         if _finder in sys.meta_path:
             return
+        _observe_driver(announce)
         for name, register in _FRAMEWORKS.items():
             _pending[name] = functools.partial(_registered, register, announce)
         sys.meta_path.insert(0, _finder)
@@ -114,6 +118,20 @@ def _key(*parts: object) -> str:
 # ---- Frameworks ----------------------------------------------------------------------------------
 
 
+def _observe_driver(announce: Announce) -> None:
+    """Register a global function that the runtime calls before the CUDA driver compiles PTX."""
+    from ..registry import register_global_func
+
+    def on_ptx(image: bytes, device: str) -> None:
+        kernel = _ENTRY.search(image)
+        name = kernel[1].decode("ascii", "replace") if kernel else "image"
+        key = hashlib.sha256(image).hexdigest()
+        reasons = [f"the driver compiles PTX when {device} first runs it; ship machine code"]
+        announce("PTX", name, key=key, reasons=reasons)
+
+    register_global_func("pytvmffi.AnnouncePTX", on_ptx, override=True)
+
+
 def _observe_numba(event: Any, announce: Announce) -> None:
     """Register with Numba's events; Numba emits this one after it has searched its own cache."""
 
@@ -163,7 +181,8 @@ def _observe_triton(knobs: Any, announce: Announce) -> None:
             name = getattr(function, "name", None) or str(details.get("repr", "kernel"))
             text = str(details.get("repr", name))
             reason = "this process has not loaded the kernel for these arguments"
-            announce("Triton", name, key=_key(details.get("key", text)), reasons=[reason])
+            special = (details.get("compile") or {}).get("specialization_data")
+            announce("Triton", name, key=_key(text, special), reasons=[reason])
         return previous(*arguments, **details) if callable(previous) else None
 
     knobs.runtime.jit_cache_hook = hook

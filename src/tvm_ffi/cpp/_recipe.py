@@ -124,7 +124,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
     if [step.inputs for step in compile_steps] == [(CPP_MAIN,)] and CPP_MAIN in request.files:
         version = toolchain.versions.get("cpp", "")
         precompiled = _header_recipe(compile_steps[0], version, linked, user_folders)
-    portable = _portable(toolchain, [*compile_flags, *request.ldflags], user_folders)
+    portable = _portable(toolchain, request, user_folders)
     if precompiled is not None:
         # Precompiled headers contain the paths of headers, and compilers check these files.
         precompiled = precompiled._replace(portable=portable._replace(folders={}))

@@ -412,3 +412,15 @@ def test_why_tells_key_reasons_and_changes(tmp_path, cache, capsys):
         f"  file {folder}/include/own.h: content changed",
     ]
     assert main(["cache", "why", "unknown"]) == 1
+
+
+def test_the_folder_of_a_linked_library_is_no_part_of_the_key(tmp_path, cache):
+    """TensorFlow's operator is linked to a library in the Python environment."""
+    paths, texts = set(), {"a": "int f;", "b": "int f;", "c": "int g;"}
+    for name, text in texts.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        shutil.copy(cpp.build_inline("s", c_sources=text), folder / "libs.so")
+        flags = [f"-L{folder}", "-l:libs.so"]
+        paths.add(cpp.build_inline("k", c_sources=TEXT, extra_ldflags=flags))
+    assert len(paths) == 1
