@@ -147,7 +147,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
     )
 
 
-def _portable(toolchain: Toolchain, flags: Sequence[str], user_folders: Sequence[str]) -> Portable:
+def _portable(toolchain: Toolchain, request: Request, user_folders: Sequence[str]) -> Portable:
     """Return the marks of a recipe's folders and commands.
 
     With debug information, the output depends on the paths of sources and headers, so they have no
@@ -155,9 +155,13 @@ def _portable(toolchain: Toolchain, flags: Sequence[str], user_folders: Sequence
     """
     commands = [(f"{{compiler {name}}}", words) for name, words in toolchain.commands.items()]
     commands.append((EMBED_CUBIN_MARK, _EMBED_COMMAND))
+    flags = (*request.cflags, *request.cuda_cflags, *request.ldflags)
     if any(map(_DEBUG.fullmatch, flags)):
         return Portable({}, commands)
     folders = {f"{{folder {index}}}": folder for index, folder in enumerate(user_folders)}
+    # A library does not contain these paths, and refers to shared libraries by their names.
+    searched = dict.fromkeys(flag[2:] for flag in request.ldflags if flag.startswith("-L/"))
+    folders.update((f"{{linked {index}}}", folder) for index, folder in enumerate(searched))
     folders["{library}"] = _library_folder()
     for index, folder in enumerate(package_include_paths()):
         folders[f"{{include {index}}}"] = folder
@@ -242,8 +246,13 @@ def _paths_in_flags(compile_flags: Sequence[str], ldflags: Sequence[str]) -> lis
     folders = [flag[2:] for flag in ldflags if flag.startswith("-L")]
     for flag in ldflags:
         if flag.startswith("-l"):
+            is_file_name = flag.startswith("-l:")
+            names = [flag[3:]] if is_file_name else [f"lib{flag[2:]}{s}" for s in (".a", ".so")]
             words += [
-                f"{folder}/lib{flag[2:]}{suffix}" for folder in folders for suffix in (".a", ".so")
+                f"{folder}/{name}"
+                for folder in folders
+                for name in names
+                if not is_file_name or name.endswith(".a")
             ]
     return [word for word in dict.fromkeys(words) if os.path.isabs(word)]  # noqa: PTH117
 
