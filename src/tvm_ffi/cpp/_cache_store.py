@@ -338,7 +338,7 @@ class CacheEntry(NamedTuple):
                 return False
             if shadowing_files([*known.own, *known.installed], known.folders) != known.shadows:
                 return False
-            installed = self._compared(manifest)
+            installed = known.installed if self.key.has_compilers else self._compared(manifest)
             if f"{digest}-{combined_identity(installed)}" in marks:
                 return True
             if changed_files(installed):

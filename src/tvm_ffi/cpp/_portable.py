@@ -38,7 +38,7 @@ class Portable(NamedTuple):
 
     def actual(self, path: str) -> str:
         """Return the path for portable text; text without a mark is a path already."""
-        if not path.startswith("{"):
+        if path[:1] != "{":
             return path
         mark, closing, rest = path.partition("}")
         folder = self.folders.get(mark + closing)
