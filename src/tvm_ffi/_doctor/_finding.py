@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Literal
 
-    Level = Literal["ok", "note", "problem", "compile"]
+    _Level = Literal["ok", "note", "problem", "compile"]
 
 __all__ = ["Finding"]
 
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
     area: str
     """``runtime``, ``libraries``, ``requirements``, ``gpu``, ``cache``, ``compilers`` or
     ``serving``."""
-    level: Level
+    level: _Level
     """``ok``; ``note``: works, but may surprise; ``problem``: will fail; ``compile``: would compile
     while the environment serves."""
     subject: str

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    Mode = Literal["allow", "warn", "error"]
+    _Mode = Literal["allow", "warn", "error"]
 
 __all__ = [
     "Hook",
@@ -61,7 +61,7 @@ _COMPILERS = re.compile(
 
 _lock = threading.Lock()
 _blocks: list[Policy] = []  # the policies of running `with` blocks, the newest last
-_default: Mode | None = None  # policy outside of blocks; None: the value of TVM_FFI_BUILDS
+_default: _Mode | None = None  # policy outside of blocks; None: the value of TVM_FFI_BUILDS
 _hooks: list[Hook] = []
 
 
@@ -122,7 +122,7 @@ class LateBuildWarning(RuntimeWarning):
 class Policy:
     """The result of `policy`; as a context manager, it limits the policy to a block."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: _Mode) -> None:
         global _default  # noqa: PLW0603  (state of the process)
         self._mode = mode
         with _lock:
@@ -148,7 +148,7 @@ class Policy:
             del _blocks[index]
 
 
-def policy(mode: Mode) -> Policy:
+def policy(mode: _Mode) -> Policy:
     """Set the policy of this process for late builds.
 
     Parameters
@@ -180,7 +180,7 @@ def policy(mode: Mode) -> Policy:
     return chosen
 
 
-def current_policy() -> Mode:
+def current_policy() -> _Mode:
     """Return the policy of this process: ``"allow"``, ``"warn"`` or ``"error"``.
 
     Raises
@@ -308,7 +308,7 @@ def is_observed() -> bool:
     return mode != "allow" or bool(hooks)
 
 
-def _state() -> tuple[bool, Mode, tuple[Hook, ...]]:
+def _state() -> tuple[bool, _Mode, tuple[Hook, ...]]:
     """Return whether a stream is captured, the policy that holds now, and the hooks."""
     from ._capture import is_capturing
 

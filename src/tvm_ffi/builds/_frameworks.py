@@ -135,26 +135,26 @@ def _observe_driver(announce: Announce) -> None:
 def _observe_numba(event: Any, announce: Announce) -> None:
     """Register with Numba's events; Numba emits this one after it has searched its own cache."""
 
-    class Listener(event.Listener):  # type: ignore[misc]
-        def on_start(self, compiling: Any) -> None:
-            dispatcher, types = compiling.data["dispatcher"], compiling.data["args"]
-            function = getattr(dispatcher, "py_func", None)
-            name = getattr(function, "__qualname__", repr(dispatcher))
-            code = getattr(getattr(function, "__code__", None), "co_code", b"")
-            arguments = ", ".join(map(str, types))
-            has_cache = type(getattr(dispatcher, "_cache", None)).__name__ != "NullCache"
-            reason = (
-                f"Numba's cache has no code for ({arguments})"
-                if has_cache
-                else "the function is not declared with cache=True"
-            )
-            key = _key(name, code, arguments)
-            announce("Numba", f"{name}({arguments})", key=key, reasons=[reason])
+    def on_start(_: Any, compiling: Any) -> None:
+        dispatcher, types = compiling.data["dispatcher"], compiling.data["args"]
+        function = getattr(dispatcher, "py_func", None)
+        name = getattr(function, "__qualname__", repr(dispatcher))
+        code = getattr(getattr(function, "__code__", None), "co_code", b"")
+        arguments = ", ".join(map(str, types))
+        has_cache = type(getattr(dispatcher, "_cache", None)).__name__ != "NullCache"
+        reason = (
+            f"Numba's cache has no code for ({arguments})"
+            if has_cache
+            else "the function is not declared with cache=True"
+        )
+        key = _key(name, code, arguments)
+        announce("Numba", f"{name}({arguments})", key=key, reasons=[reason])
 
-        def on_end(self, compiling: Any) -> None:
-            pass
+    def on_end(_: Any, compiling: Any) -> None:
+        pass
 
-    event.register("numba:compile", Listener())
+    listener = type("Listener", (event.Listener,), {"on_start": on_start, "on_end": on_end})
+    event.register("numba:compile", listener())
 
 
 def _observe_dynamo(callback: Any, announce: Announce) -> None:
