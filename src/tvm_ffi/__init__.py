@@ -10,6 +10,8 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
+from os import environ as _environ
+
 # Import `_binding` before `core`: it raises ImportError if `core` is a module of apache-tvm-ffi.
 from . import _binding, core, serialization
 from ._binding.object import register_late_classes as _register_late_classes
@@ -101,6 +103,7 @@ __all__ = [
     "__version__",
     "__version_tuple__",
     "access_path",
+    "builds",
     "convert",
     "convert_func",
     "core",
@@ -145,6 +148,7 @@ if _TYPE_CHECKING:
 
     from . import (
         access_path,
+        builds,
         codegen,
         cpp,
         cuda,
@@ -213,6 +217,7 @@ __getattr__ = _late_attributes(
         "DLDeviceType": "._internal.dlpack_codes:DLDeviceType",
         "LIB": _runtime_for_ctypes,
         "access_path": ".access_path",
+        "builds": ".builds",
         "codegen": ".codegen",
         "cpp": ".cpp",
         "cuda": ".cuda",
@@ -255,3 +260,9 @@ __getattr__ = _late_attributes(
     },
     public=[name for name in globals() if not name.startswith("_")],
 )
+
+# The policy of this variable also holds for frameworks, so they are observed from now on.
+if _environ.get("TVM_FFI_BUILDS"):
+    from .builds import follow_variable as _follow_variable
+
+    _follow_variable()

@@ -15,6 +15,7 @@ import coverage_guided
 with coverage_guided.instrumented(__name__):
     from tvm_ffi.cpp._cache_store import BuildCache, CacheEntry, Manifest
     from tvm_ffi.cpp._key import CacheKey
+    from tvm_ffi.cpp._portable import Portable
     from tvm_ffi.cpp._reasons import differences
     from tvm_ffi.cpp._request import MANIFEST_FILE
 
@@ -34,7 +35,8 @@ class Cache:
         parent = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, parent)
         root = Path(parent) / "cache"
-        self.entry = CacheEntry(BuildCache(root), "kernel", CacheKey(_KEY, {}), "kernel.so")
+        key = CacheKey(_KEY, {}, _KEY)
+        self.entry = CacheEntry(BuildCache(root), "kernel", key, "kernel.so", Portable({}, ()))
         self.folder = root / f"kernel_{_DIGEST}"
         for folder in (self.folder, root / ".index" / f"kernel_{_KEY[:16]}"):
             folder.mkdir(parents=True, mode=0o700)

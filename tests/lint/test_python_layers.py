@@ -40,12 +40,12 @@ LAYERS = (
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
     {"access_path", "container", "dataclasses", "observe", "serialization", "stream", "structural"},
-    {"_convert", "module"},
+    {"_convert", "builds", "module"},
     {"_library", "libinfo"},
     {"config", "export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
-    {"cuda"},
+    {"_doctor", "cuda"},
     {"interop"},  # adapters, imported by users only
     {"cli", PACKAGE},  # the package itself; it imports most units lazily
     {"__main__"},

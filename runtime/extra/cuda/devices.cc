@@ -2,11 +2,27 @@
 #include "cuda/devices.h"
 
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/string.h>
+
+#include <optional>
+
+#include "cuda/image.h"
 
 namespace tvm::ffi::extra::cuda {
 namespace {
 
 std::string DeviceName(int device_id) { return "cuda:" + std::to_string(device_id); }
+
+// Tells the process that the driver is about to compile PTX, if the process wants to know: it may
+// warn or refuse.
+//
+// Fails: the error of the global function, if the process refuses.
+void AnnounceCompilation(const std::string& image, int device_id) {
+  if (CheckImage(image, "") != ImageFormat::kPtx) return;
+  std::optional<Function> announce = Function::GetGlobal("pytvmffi.AnnouncePTX");
+  if (announce.has_value()) (*announce)(Bytes(image), DeviceName(device_id));
+}
 
 }  // namespace
 
@@ -133,6 +149,7 @@ ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
+  AnnounceCompilation(image_, device_id);
   // Load the image without a lock.  The driver, or the backtrace of an error, may wait for the
   // dynamic loader, which may run an initialiser that launches a kernel.  If several threads load
   // the image concurrently, all use the copy that is stored first, and the other copies are

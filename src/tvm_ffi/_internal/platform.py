@@ -26,6 +26,7 @@ __all__ = [
     "machine",
     "memory_map",
     "process_start",
+    "processor",
     "unlock_file",
 ]
 
@@ -53,6 +54,23 @@ def machine() -> str:
 
     name = platform.machine()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name.lower(), name)
+
+
+def processor() -> str:
+    """Return the model and the features of this machine's processor, for options like native."""
+    import platform
+
+    wanted = ("model name", "flags", "Features", "CPU part", "isa")
+    found: dict[str, str] = {}
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            for line in lines:
+                name, _, value = line.partition(":")
+                if name.strip() in wanted:
+                    found.setdefault(name.strip(), " ".join(sorted(value.split())))
+    except OSError:
+        found["processor"] = platform.processor()
+    return "; ".join(found[name] for name in sorted(found))
 
 
 # ---- Locks of files ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ driver, if one is specified, also links start files and the C++ run-time library
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ from typing import Union
 
 from .._internal.platform import machine, memory_map
 from .._internal.regular_file import open_regular
+from ..builds import announce, is_observed
 from .elf import open_image
 from .elf_header import ET_DYN, ET_REL, read_header
 from .object_file import machine_of
@@ -63,6 +65,9 @@ class LinkStep:
         """
         command = self._command(target)
         shown = shlex.join(command)
+        if is_observed():
+            reasons = ["export_library links each time"]
+            announce("linked library", target.name, key=self._key(), reasons=reasons)
         try:
             done = subprocess.run(
                 _shortened(command, target),
@@ -81,6 +86,14 @@ class LinkStep:
             status = f"the linker failed with status {done.returncode}"
             hint = self._cxx_hint("__dso_handle") if "__dso_handle" in done.stdout else ""
             raise RuntimeError(f"{status}:\n    {shown}\n{done.stdout.rstrip()}{hint}")
+
+    def _key(self) -> str:
+        """Return a hash of the contents of the inputs, the aliases and the arguments."""
+        digest = hashlib.sha256(repr((dict(self.aliases), *self.arguments)).encode())
+        for path in self.inputs:
+            with open_regular(path) as file:
+                digest.update(file.readall())
+        return digest.hexdigest()
 
     def check_runtime(self, undefined: set[str]) -> None:
         """Raise RuntimeError if undefined symbols show that the C++ run-time library is missing.

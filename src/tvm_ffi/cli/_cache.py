@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List, explain and remove finished builds in the build cache of tvm_ffi.cpp."""
+"""List, explain, move, verify and remove finished builds of tvm_ffi.cpp.
+
+Exit status of `verify`, `why` and `export`: 1 if a build is damaged, or there is no such build.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "explain", help="print why the newest build of a name was necessary"
     )
     explain.add_argument("name")
+    why = commands.add_parser(
+        "why", help="print key and reasons of the newest build of a name, and if it is up to date"
+    )
+    why.add_argument("name")
+    export = commands.add_parser("export", help="write builds to a file, for other machines")
+    export.add_argument("file", metavar="FILE", help="the ZIP file to write")
+    export.add_argument("names", nargs="*", metavar="name", help="export only these builds")
+    importing = commands.add_parser("import", help="add the builds in a file of `export`")
+    importing.add_argument("file", metavar="FILE", help="the file, from a source that you trust")
+    importing.add_argument(
+        "--readable",
+        action="store_true",
+        help="let all users read the folder, as a read-only folder in TVM_FFI_CACHE_PATH",
+    )
+    verify = commands.add_parser("verify", help="compare all builds with their manifests")
     prune = commands.add_parser("prune", help="remove unused builds")
     prune.add_argument(
         "names", nargs="*", metavar="name", help="consider only builds of these names"
@@ -45,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="remove nothing, print the builds that would be removed",
     )
-    for command in (listing, explain, prune):
+    for command in (listing, explain, why, export, importing, verify, prune):
         command.add_argument(
             "--root",
             metavar="FOLDER",
@@ -71,19 +89,24 @@ def _bytes(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List, explain or remove builds; return the exit status.
+    """Run an action; return the exit status.
 
-    The status is 1 if `explain` finds no build of the name, otherwise 0.
+    The status is 1 if there is no build of the name, or `verify` finds a damaged one, otherwise 0.
     """
     if options.action is None:
         options.print_help()
         print()
         print_line(f"{_total(cache.find())} in {cache.root_folder()}")
         return 0
-    if options.action == "list":
-        return _list(options)
-    if options.action == "explain":
-        return _explain(options)
+    action = _ACTIONS[options.action]
+    try:
+        return action(options)
+    except LookupError as error:
+        print_error(error.args[0])
+        return 1
+
+
+def _prune(options: argparse.Namespace) -> int:
     removed = cache.prune(
         names=options.names or None,
         unused_days=options.unused_days,
@@ -125,24 +148,68 @@ def _list(options: argparse.Namespace) -> int:
     for artifact in found:
         print_line(_line(artifact))
     total = sum(artifact.size_bytes for artifact in found)
-    print_line(f"{len(found)} in {options.root or cache.root_folder()}, {_size(total)}")
+    layers = sum(artifact.is_read_only for artifact in found)
+    others = f", {layers} of them in read-only folders" if layers else ""
+    print_line(f"{len(found)} in {options.root or cache.root_folder()}, {_size(total)}{others}")
     return 0
 
 
 def _explain(options: argparse.Namespace) -> int:
-    try:
-        reasons = cache.explain(options.name, root=options.root)
-    except LookupError as error:
-        print_error(error.args[0])
-        return 1
-    for reason in reasons:
+    for reason in cache.explain(options.name, root=options.root):
         print_line(reason)
     return 0
 
 
+def _why(options: argparse.Namespace) -> int:
+    changes = cache.changes(options.name, root=options.root)
+    newest = cache.find(options.name, root=options.root)[0]
+    print_line(str(newest.path))
+    print_line(f"key {newest.key}")
+    print_line("built because:")
+    for reason in newest.reasons:
+        print_line(f"  {reason}")
+    print_line("would be built again because:" if changes else "its files have not changed since")
+    for reason in changes:
+        print_line(f"  {reason}")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    exported = cache.export_archive(options.file, options.names or None, root=options.root)
+    print_line(f"exported {_total(exported)} to {options.file}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    found = cache.import_archive(options.file, root=options.root, is_readable=options.readable)
+    print_line(f"imported {_total(found)} into {options.root or cache.root_folder()}")
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    found = cache.verify(root=options.root)
+    damaged = {folder: problem for folder, problem in found.items() if problem}
+    for folder, problem in damaged.items():
+        print_line(f"{folder}: {problem}")
+    print_line(f"{len(found) - len(damaged)} whole, {len(damaged)} damaged")
+    return 1 if damaged else 0
+
+
+_ACTIONS = {
+    "explain": _explain,
+    "export": _export,
+    "import": _import,
+    "list": _list,
+    "prune": _prune,
+    "verify": _verify,
+    "why": _why,
+}
+
+
 def _line(artifact: cache.Artifact) -> str:
     used = time.strftime("%Y-%m-%d", time.localtime(artifact.last_used))
-    return f"{_size(artifact.size_bytes):>10}  used {used}  {artifact.path}"
+    mark = "  read-only" if artifact.is_read_only else ""
+    return f"{_size(artifact.size_bytes):>10}  used {used}  {artifact.path}{mark}"
 
 
 def _size(size_bytes: int) -> str:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..builds import LateBuildError, announce
 from ._cache_store import CacheEntry, Manifest
 from ._command import PRIVATE_UMASK, build_log, command_error, log, run_command, warn_of
 from ._files import content_digest, file_identity, write_if_changed
@@ -23,7 +24,7 @@ from ._freshness import Dependencies, collect_dependencies
 from ._ninja import NINJA_FILE, find_ninja, ninja_text, output_of_commands, run_ninja
 from ._precompiled import DamagedHeadersError, PrecompiledHeaders, wanted_headers
 from ._progress import progress_line
-from ._reasons import build_reasons
+from ._reasons import build_reasons, miss_reasons
 from ._recipe import Recipe, Step, only_compiler
 
 __all__ = ["build_in_cache"]
@@ -66,10 +67,17 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
     try:
         with headers.entry.lock():
             if not headers.find():
+                entry = headers.entry
+                announce(
+                    "precompiled headers",
+                    headers.recipe.name,
+                    key=entry.key.digest,
+                    reasons=lambda: miss_reasons(entry),
+                )
                 _build_and_publish(headers.recipe, headers.entry, None)
                 headers.find()
-    except PermissionError:
-        # Another user may write to the cache.  The whole build must then fail.
+    except (PermissionError, LateBuildError):
+        # Another user may write to the cache, or the policy forbids it: the whole build must fail.
         raise
     except (RuntimeError, OSError) as error:
         headers.disable(error)
@@ -110,12 +118,13 @@ def _publish_from(
         content=content_digest(folder / recipe.product),
         base=entry.key.digest,
         parts=entry.key.inputs,
-        dependencies=dependencies,
+        dependencies=dependencies.converted(recipe.portable.path),
+        folders=dict(recipe.portable.folders),
         created=time.time(),
         build_seconds=round(time.perf_counter() - start, 3),
         reasons=[],
     )
-    manifest.reasons.extend(build_reasons(manifest, entry.cache))
+    manifest.reasons.extend(build_reasons(manifest, entry.cache, recipe.portable.actual))
     log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
     return entry.publish(folder, manifest), output
 
@@ -159,7 +168,7 @@ def _build_once(
         try:
             steps = headers.use_in(folder, recipe.steps)
             output = _run_steps(steps, folder, headers.check_content)
-            known = headers.manifest.dependencies
+            known = headers.manifest.dependencies.converted(headers.recipe.portable.actual)
             return collect_dependencies(recipe, folder, known), output
         except DamagedHeadersError:
             headers.remove_damaged()

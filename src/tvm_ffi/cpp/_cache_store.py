@@ -2,7 +2,7 @@
 """Build cache on disk: the folders of finished builds and their manifests.
 
     ROOT/NAME_<16 hex>/            an artifact: the product, its sources, manifest.json
-    ROOT/.index/NAME_<16 hex>/     by cache key: a mark (an empty file) for each artifact of a
+    ROOT/.index/NAME_<16 hex>/     by recipe: a mark (an empty file) for each artifact of a
                                    recipe, and notes (empty files, too) about the recipe
     ROOT/.staging/NAME_<16 hex>.*  private folders of unfinished builds (see `_staging`)
     ROOT/.locks/NAME_<16 hex>.lock held by the only process that builds a recipe
@@ -25,33 +25,37 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from .._internal.regular_file import read_regular
 from ._files import content_digest, file_lock
 from ._freshness import Dependencies, changed_files, combined_identity, shadowing_files
-from ._key import CacheKey, Input
+from ._key import CacheKey, Input, key_of
 from ._permissions import check_cache_root, check_entry, check_folder, make_private_folder
+from ._portable import Portable
 from ._request import MANIFEST_FILE
 from ._staging import has_ended, is_old, staging_name
 
 __all__ = [
+    "FOLDER_NAME",
     "BuildCache",
     "CacheEntry",
     "Manifest",
+    "cache_layers",
     "cache_root",
-    "checked_root",
+    "checked_cache",
+    "is_file_name",
     "remove_private",
     "warn_of_damage",
 ]
 
-_FORMAT = 2  # format version of the JSON object in a manifest file
+_FORMAT = 3  # format version of the JSON object in a manifest file
 _MAX_MANIFEST_BYTES = 1 << 26  # maximum size of a manifest file; a list of about 500,000 files fits
 _MAX_NUMBER = 1 << 62
 _MAX_NAME_BYTES = 255  # maximum length of a file name in common file systems
-_FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
+FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 _CHECKED_FOLDERS = (".index", ".staging", ".locks", ".compilers")
@@ -71,8 +75,13 @@ _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 def cache_root() -> Path:
-    """Return the root folder of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
-    value = os.environ.get("TVM_FFI_CACHE_DIR")
+    """Return the folder of the cache to which builds write.
+
+    It is the first folder in ``TVM_FFI_CACHE_PATH``, ``TVM_FFI_CACHE_DIR`` or
+    ``~/.cache/tvm-ffi``: the first of them that is not empty.
+    """
+    first = os.environ.get("TVM_FFI_CACHE_PATH", "").partition(os.pathsep)[0]
+    value = first or os.environ.get("TVM_FFI_CACHE_DIR")
     if value:
         return Path(value).absolute()
     try:
@@ -85,11 +94,17 @@ def cache_root() -> Path:
     return home.absolute() / ".cache" / "tvm-ffi"
 
 
-def checked_root() -> Path:
-    """Return the cache's root folder; raise PermissionError if another user may write to it."""
-    root = cache_root()
-    BuildCache(root).check()
-    return root
+def cache_layers() -> tuple[Path, ...]:
+    """Return the folders after the first one in ``TVM_FFI_CACHE_PATH``, which are only read."""
+    _, *layers = os.environ.get("TVM_FFI_CACHE_PATH", "").split(os.pathsep)
+    return tuple(Path(layer).absolute() for layer in dict.fromkeys(layers) if layer)
+
+
+def checked_cache() -> BuildCache:
+    """Return the cache; raise PermissionError if another user may write to one of its folders."""
+    cache = BuildCache(cache_root(), cache_layers())
+    cache.check()
+    return cache
 
 
 # ---- Manifests -----------------------------------------------------------------------------------
@@ -113,6 +128,9 @@ class Manifest(NamedTuple):
     parts: dict[str, Input]
     """The inputs of the recipe, whose hash is the cache key."""
     dependencies: Dependencies
+    """The files that the build has read, as portable text."""
+    folders: dict[str, str]
+    """The folder of each mark in portable text when the library was built; only for messages."""
     created: float
     """Time of the build in seconds since 1970; shown to users, never compared."""
     build_seconds: float
@@ -131,7 +149,7 @@ class Manifest(NamedTuple):
         A manifest whose name differs from that of the artifact's folder counts as damaged, because
         the name determines the path of the index folder, which `prune` removes.
         """
-        match = _FOLDER_NAME.fullmatch(folder.name)
+        match = FOLDER_NAME.fullmatch(folder.name)
         if match is None:
             return None
         try:
@@ -143,6 +161,19 @@ class Manifest(NamedTuple):
             return manifest if _is_valid(manifest) and manifest.name == match[1] else None
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
+
+    @staticmethod
+    def is_of_another_version(folder: Path) -> bool:
+        """Return True if an artifact has a manifest of another format, which is no damage."""
+        try:
+            content = json.loads(read_regular(folder / MANIFEST_FILE, _MAX_MANIFEST_BYTES))
+            return isinstance(content["format"], int) and content["format"] != _FORMAT
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return False
+
+    def artifact_digest(self) -> str:
+        """Return the 16 hexadecimal digits in the name of the artifact's folder."""
+        return self.dependencies.digest(self.base)[:16]
 
     def is_whole(self, folder: Path) -> bool:
         """Return True if the product exists and its digest equals the digest in this manifest."""
@@ -165,13 +196,13 @@ def _is_valid(manifest: Manifest) -> bool:
     files = manifest.dependencies
     return (
         all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
-        and _is_file_name(manifest.product)
+        and is_file_name(manifest.product)
         and _KEY.fullmatch(manifest.base) is not None
         and all(map(_is_number, (manifest.size_bytes, manifest.created, manifest.build_seconds)))
         and all(map(_is_list_of_text, (manifest.reasons, files.folders, files.shadows)))
         and all(
             isinstance(table, dict) and all(map(_is_text, table.values()))
-            for table in (files.own, files.installed)
+            for table in (files.own, files.installed, manifest.folders)
         )
         and isinstance(manifest.parts, dict)
         and all(_is_text(value) or _is_list_of_text(value) for value in manifest.parts.values())
@@ -190,7 +221,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # excludes NaN
 
 
-def _is_file_name(text: str) -> bool:
+def is_file_name(text: str) -> bool:
     if text in ("", ".", "..", MANIFEST_FILE) or {"/", "\0"} & {*text}:
         return False
     try:
@@ -203,23 +234,27 @@ def _is_file_name(text: str) -> bool:
 
 
 class BuildCache:
-    """The build cache in one root folder."""
+    """The build cache in one root folder, with the folders that are searched after it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, layers: Sequence[Path] = ()) -> None:
         self.root = root
+        self.roots = (root, *layers)
         self.staging_root = root / ".staging"
         self.compilers_folder = root / ".compilers"
 
     def check(self) -> None:
         """Raise PermissionError if another user owns the cache or may write to it."""
-        check_cache_root(self.root)
-        for name in _CHECKED_FOLDERS:
-            check_folder(self.root / name)
+        for root in self.roots:
+            check_cache_root(root)
+            for name in _CHECKED_FOLDERS:
+                check_folder(root / name)
 
     def newest(self, name: str, limit: int) -> Iterator[Manifest]:
         """Return the manifests of the `limit` newest artifacts of a name, newest first."""
-        folders = _names_by_age(self.root, f"{name}_")
-        manifests = (Manifest.read(self.root / folder) for folder in folders)
+        folders = (
+            root / folder for root in self.roots for folder in _names_by_age(root, f"{name}_")
+        )
+        manifests = map(Manifest.read, folders)
         named = (manifest for manifest in manifests if manifest and manifest.name == name)
         return itertools.islice(named, limit)
 
@@ -247,10 +282,12 @@ class CacheEntry(NamedTuple):
     key: CacheKey
     product: str
     """File name of the library or object file."""
+    portable: Portable
+    """The folders of the recipe, to which paths in manifests refer."""
 
     @property
     def _stem(self) -> str:
-        return f"{self.name}_{self.key.digest[:16]}"
+        return f"{self.name}_{self.key.recipe[:16]}"
 
     @property
     def _index(self) -> Path:
@@ -264,51 +301,77 @@ class CacheEntry(NamedTuple):
         `is_whole` checks the product.  A caller that passes a check without a digest must compare
         the product's digest before it publishes an output that was built with the product.
         """
-        index = self._index
-        marks = _names_by_age(index) if check_entry(index) else []
+        marks = [mark for root in self.cache.roots for mark in self._marks(root)]
         for digest in dict.fromkeys(mark[:16] for mark in marks):
-            folder = self._artifact(digest)
-            manifest = _checked_manifest(folder)
-            if manifest is None or not self._matches(manifest):
-                continue
-            if is_whole(manifest, folder) and self._is_fresh(manifest, digest, marks):
-                _touch_daily(folder / MANIFEST_FILE)
-                return folder / manifest.product
+            for root in self.cache.roots:
+                folder = self._artifact(digest, root)
+                manifest = _checked_manifest(folder)
+                if manifest is None or not self._matches(manifest):
+                    continue
+                if is_whole(manifest, folder) and self._is_fresh(manifest, digest, marks):
+                    if root == self.cache.root:
+                        _touch_daily(folder / MANIFEST_FILE)
+                    return folder / manifest.product
         return None
 
-    def _artifact(self, digest: str) -> Path:
-        return self.cache.root / f"{self.name}_{digest}"
+    def _marks(self, root: Path) -> list[str]:
+        """Return the names of the marks in a root folder of the cache, newest first."""
+        index = root / ".index" / self._stem
+        return _names_by_age(index) if check_entry(index) else []
+
+    def _artifact(self, digest: str, root: Path) -> Path:
+        return root / f"{self.name}_{digest}"
 
     def _matches(self, manifest: Manifest) -> bool:
-        return (manifest.base, manifest.product) == (self.key.digest, self.product)
+        """Return True if an artifact has this recipe, and these compilers if there are any here."""
+        if manifest.product != self.product:
+            return False
+        if self.key.has_compilers:
+            return manifest.base == self.key.digest
+        return key_of(manifest.name, manifest.parts).recipe == self.key.recipe
 
     def _is_fresh(self, manifest: Manifest, digest: str, marks: list[str]) -> bool:
         """Return True if the files that the build has read are unchanged and can be read."""
         try:
-            known = manifest.dependencies
+            known = manifest.dependencies.converted(self.portable.actual)
             if changed_files(known.own):
                 return False
             if shadowing_files([*known.own, *known.installed], known.folders) != known.shadows:
                 return False
-            if f"{digest}-{combined_identity(known.installed)}" in marks:
+            installed = known.installed if self.key.has_compilers else self._compared(manifest)
+            if f"{digest}-{combined_identity(installed)}" in marks:
                 return True
-            if changed_files(known.installed):
+            if changed_files(installed):
                 return False
         except (OSError, ValueError):
             # A header was replaced by a folder, or a damaged manifest contains an invalid path.
             return False
-        self._add_mark(digest, known.installed)
+        self._add_mark(digest, installed)
         return True
+
+    def _compared(self, manifest: Manifest) -> dict[str, str]:
+        """Return the installed files to compare, by path.
+
+        Without a compiler, its headers and those of the system are missing, too: nothing could be
+        built with others.  The headers of this package are compared.
+        """
+        return {
+            self.portable.actual(path): digest
+            for path, digest in manifest.dependencies.installed.items()
+            if self.key.has_compilers or self.portable.is_inside(path)
+        }
 
     # ---- Index folder of a recipe ------------------------------------------------------------
 
-    def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
+    def _add_mark(self, digest: str, installed: dict[str, str] | None) -> None:
         """Record in the recipe's index that an artifact is fresh with these installed files.
 
         The record is an empty file.  Its name contains a hash of the inodes and change times of the
-        installed files, so that a later lookup need not read unchanged files.
+        installed files, so that a later lookup need not read unchanged files.  None means
+        that the files were not compared.
         """
-        identity = combined_identity(installed) if _are_settled(installed) else _UNSETTLED
+        is_known = installed is not None and _are_settled(installed)
+        identity = combined_identity(installed or ()) if is_known else _UNSETTLED
         index = self._index
         with contextlib.suppress(OSError):  # the cache may be read-only
             _make_index(index)
@@ -382,13 +445,22 @@ class CacheEntry(NamedTuple):
         Nothing is flushed to the disk.  After a crash of the machine, a product may be incomplete;
         its digest then differs from the manifest, and it is built again.
         """
-        digest = manifest.dependencies.digest(manifest.base)[:16]
-        target = self._artifact(digest)
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
             path.chmod(0o600)  # files are not executable: the loader needs no execute permission
+        path = self.adopt(staging, manifest)
+        self._add_mark(manifest.artifact_digest(), self._compared(manifest))
+        return path
+
+    def adopt(self, staging: Path, manifest: Manifest) -> Path:
+        """Rename a staging folder that contains a whole artifact; return the product's path.
+
+        The first lookup compares all files that the build has read with those of this machine.
+        """
+        digest = manifest.artifact_digest()
+        target = self._artifact(digest, self.cache.root)
         self._rename(staging, target, manifest.dependencies)
-        self._add_mark(digest, manifest.dependencies.installed)
+        self._add_mark(digest, None)
         return target / manifest.product
 
     def _rename(self, staging: Path, target: Path, dependencies: Dependencies) -> None:

@@ -30,6 +30,9 @@ __all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain
 # Characters that separate or quote words; a command without these characters is a single word.
 _SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
 _MAX_FILE_BYTES = 1 << 20  # maximum size of a cached file that contains the version of a compiler
+_FORMAT = 2  # version of the text of a compiler's version
+# Lines of a version that say nothing about the compiler, or contain its path.
+_UNWANTED = ("opyright", "InstalledDir")
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
@@ -39,7 +42,9 @@ class Toolchain(NamedTuple):
     commands: Mapping[str, tuple[str, ...]]
     """Command words of the compiler, by language: ``c``, ``cpp``, ``cuda``."""
     versions: Mapping[str, str]
-    """Path and version of the compiler, by language."""
+    """Version of the compiler, by language; without those that do not exist."""
+    problem: str
+    """Why this machine cannot compile: the message for a missing compiler, else empty."""
     gpu: Toolkit | None
     """The CUDA or HIP toolkit; None if the build compiles no device code."""
 
@@ -58,7 +63,11 @@ def find_toolchain(
     versions_folder : path
         Folder of the files with cached compiler versions.
     """
-    toolkit = find_toolkit(backend) if "cuda" in languages else None
+    problem = ""
+    toolkit = None
+    if "cuda" in languages:
+        toolkit = find_toolkit(backend, is_required=False)
+        problem = toolkit.problem
     commands = {}
     if "c" in languages:
         commands["c"] = compiler_command("CC", "cc")
@@ -67,11 +76,13 @@ def find_toolchain(
         commands["cpp"] = compiler_command("CXX", "c++")
     if toolkit is not None:
         commands["cuda"] = toolkit.compiler
-    versions = {
-        language: describe_compiler(command, versions_folder)
-        for language, command in commands.items()
-    }
-    return Toolchain(commands, versions, toolkit)
+    versions = {}
+    for language, command in commands.items():
+        try:
+            versions[language] = describe_compiler(command, versions_folder)
+        except RuntimeError as error:
+            problem = problem or str(error)
+    return Toolchain(commands, versions, problem, toolkit)
 
 
 def compiler_command(variable: str, default: str) -> tuple[str, ...]:
@@ -92,7 +103,7 @@ def compiler_command(variable: str, default: str) -> tuple[str, ...]:
 
 
 def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
-    """Return the path of a compiler and the version that it reports.
+    """Return the version that a compiler reports, and the digest of its file.
 
     Parameters
     ----------
@@ -113,9 +124,10 @@ def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
         )
     files = [Path(program).resolve() for program in programs if program is not None]
     identity = "\n".join(f"{path} {file_identity(path)}" for path in files)
+    contents = tuple(str(path) for path in files)
     if any(_is_launcher(path) for path in files):
-        return _query_version(command, identity)
-    return _cached_version(command, files, identity, folder)
+        return _query_version(command, identity, contents)
+    return _cached_version(command, contents, identity, folder)
 
 
 def _is_launcher(path: Path) -> bool:
@@ -127,10 +139,10 @@ def _is_launcher(path: Path) -> bool:
 
 
 def _cached_version(
-    command: tuple[str, ...], files: list[Path], identity: str, folder: Path
+    command: tuple[str, ...], files: tuple[str, ...], identity: str, folder: Path
 ) -> str:
     """Return a compiler's version from the cache; if missing, ask the compiler and cache it."""
-    digest = hashlib.sha256(repr((command, identity)).encode()).hexdigest()
+    digest = hashlib.sha256(repr((_FORMAT, command, identity)).encode()).hexdigest()
     cache_file = folder / f"{digest[:32]}.json"
     try:
         cached = json.loads(read_regular(cache_file, _MAX_FILE_BYTES))
@@ -138,8 +150,7 @@ def _cached_version(
             return str(cached["version"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    contents = ", ".join(content_digest(path)[:23] for path in files)
-    version = f"{_query_version(command, identity)} ({contents})"
+    version = _query_version(command, identity, files)
     text = json.dumps({"command": command, "identity": identity, "version": version}, indent=1)
     # Ignore errors, because the cache may be read-only.
     with contextlib.suppress(OSError):
@@ -148,8 +159,8 @@ def _cached_version(
 
 
 @functools.cache
-def _query_version(command: tuple[str, ...], identity: str) -> str:
-    """Return the output of the compiler's ``--version``.
+def _query_version(command: tuple[str, ...], identity: str, files: tuple[str, ...]) -> str:
+    """Return the output of the compiler's ``--version``, and digests of its programs.
 
     `identity` is only a key of `functools.cache`, so that a replaced compiler is queried again.
     """
@@ -171,5 +182,6 @@ def _query_version(command: tuple[str, ...], identity: str) -> str:
             f"compiler {shlex.join(command)} could not be started: {error}"
         ) from error
     lines = [line.strip() for line in (done.stdout or done.stderr).splitlines()]
-    wanted = [line for line in lines if line and "opyright" not in line]
-    return f"{shutil.which(command[0])}: {'; '.join(wanted[:4])}"
+    wanted = [line for line in lines if line and not any(word in line for word in _UNWANTED)]
+    contents = ", ".join(content_digest(path)[:23] for path in files)
+    return f"{'; '.join(wanted[:4])} ({contents})"

@@ -22,6 +22,7 @@ __all__ = [
     "existing_files",
     "file_identity",
     "file_lock",
+    "has_content",
     "text_digest",
     "write_atomically",
     "write_if_changed",
@@ -91,14 +92,22 @@ def write_if_changed(path: Path, content: str | bytes) -> None:
     An unchanged file keeps its modification time, so ninja does not rebuild its outputs.  A new
     file has mode 0644 at most: only the owner may write to it.
     """
-    new = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    try:
-        if path.read_bytes() == new:
-            return
-    except FileNotFoundError:
-        pass
+    if has_content(path, content):
+        return
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), "wb") as file:  # noqa: PTH123
-        file.write(new)
+        file.write(_encoded(content))
+
+
+def has_content(path: Path, content: str | bytes) -> bool:
+    """Return True if a file exists and has this content."""
+    try:
+        return path.read_bytes() == _encoded(content)
+    except FileNotFoundError:
+        return False
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
 
 
 def file_lock(path: Path, mode: int) -> FileLock:

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from ._files import content_digest, existing_files, file_identity
 from ._recipe import Recipe, Step, package_include_paths
@@ -40,7 +40,10 @@ _DEPFILE_WORD = re.compile(r"(?:\\\n|\\.|\$\$|[^\s\\]|\\)+")
 
 
 class Dependencies(NamedTuple):
-    """The files that a build has read, other than its sources."""
+    """The files that a build has read, other than its sources.
+
+    Manifests contain them as portable text, see `_portable`; all other code uses paths.
+    """
 
     own: dict[str, str]
     """Digest of each file that the user may edit, by path; always compared by content."""
@@ -56,6 +59,15 @@ class Dependencies(NamedTuple):
         known = sorted(self.own.items()), sorted(self.installed.items())
         text = repr((key, known, self.shadows))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def converted(self, convert: Callable[[str], str]) -> Dependencies:
+        """Return these dependencies with other text for the paths: portable text or paths."""
+        return Dependencies(
+            {convert(path): digest for path, digest in self.own.items()},
+            {convert(path): digest for path, digest in self.installed.items()},
+            sorted(map(convert, self.folders)),
+            sorted(map(convert, self.shadows)),
+        )
 
 
 def collect_dependencies(

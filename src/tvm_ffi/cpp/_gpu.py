@@ -14,7 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["BACKENDS", "Toolkit", "find_toolkit", "requested_backend", "torch_backend"]
+__all__ = [
+    "BACKENDS",
+    "Toolkit",
+    "cuda_devices",
+    "find_toolkit",
+    "requested_backend",
+    "torch_backend",
+]
 
 BACKENDS = ("cuda", "hip")
 
@@ -26,10 +33,19 @@ class Toolkit(NamedTuple):
     compile_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
     architectures: tuple[str, ...]
+    problem: str = ""
+    """Why the toolkit cannot compile: the message for a missing toolkit, else empty."""
+
+    @property
+    def home(self) -> str:
+        """The folder of the toolkit."""
+        return str(Path(self.compiler[0]).parents[1])
 
 
-def find_toolkit(backend: str | None) -> Toolkit:
+def find_toolkit(backend: str | None, *, is_required: bool = True) -> Toolkit:
     """Return the toolkit of a backend; None selects the default backend.
+
+    If `is_required` is False, a missing toolkit is returned with its usual folder and `problem`.
 
     The default is ``TVM_FFI_GPU_BACKEND``, else the backend of the installed torch, else the
     backend whose compiler is installed.
@@ -42,7 +58,7 @@ def find_toolkit(backend: str | None) -> Toolkit:
         If an architecture name in an environment variable is invalid.
     """
     chosen = backend or requested_backend() or torch_backend() or _installed_backend()
-    return _hip_toolkit() if chosen == "hip" else _cuda_toolkit()
+    return _hip_toolkit(is_required) if chosen == "hip" else _cuda_toolkit(is_required)
 
 
 # ---- Backend selection ---------------------------------------------------------------------------
@@ -82,31 +98,46 @@ def _installed_backend() -> str:
 # ---- Toolkit folders -----------------------------------------------------------------------------
 
 
-def _cuda_toolkit() -> Toolkit:
-    home = _home(("CUDA_HOME", "CUDA_PATH"), "nvcc", ("/usr/local/cuda", "/opt/cuda"))
-    architectures = _cuda_architectures()
+def _cuda_toolkit(is_required: bool) -> Toolkit:
+    defaults = ("/usr/local/cuda", "/opt/cuda")
+    home, problem = _home(("CUDA_HOME", "CUDA_PATH"), "nvcc", defaults, is_required)
+    architectures = _cuda_architectures(problem)
     targets = [f"-gencode=arch=compute_{name},code=sm_{name}" for name in architectures]
     return Toolkit(
         compiler=(str(home / "bin" / "nvcc"),),
         compile_flags=("-Xcompiler", "-fPIC", "-std=c++17", "-O2", *targets),
         link_flags=(f"-L{home / 'lib64'}", "-lcudart"),
         architectures=architectures,
+        problem=problem,
     )
 
 
-def _hip_toolkit() -> Toolkit:
-    home = _home(("ROCM_HOME", "ROCM_PATH"), "hipcc", ("/opt/rocm",))
-    architectures = _rocm_architectures()
+def _hip_toolkit(is_required: bool) -> Toolkit:
+    home, problem = _home(("ROCM_HOME", "ROCM_PATH"), "hipcc", ("/opt/rocm",), is_required)
+    architectures = _rocm_architectures(problem)
     flags = ("-std=c++17", "-O2", "-fPIC", "-D__HIP_PLATFORM_AMD__=1", "-fno-gpu-rdc")
     return Toolkit(
         compiler=(str(home / "bin" / "hipcc"),),
         compile_flags=(*flags, *(f"--offload-arch={name}" for name in architectures)),
         link_flags=(f"-L{home / 'lib'}", "-lamdhip64"),
         architectures=architectures,
+        problem=problem,
     )
 
 
-def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
+def _home(
+    variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...], is_required: bool
+) -> tuple[Path, str]:
+    """Return the folder of the toolkit and no problem, or its usual folder and the problem."""
+    try:
+        return _find_home(variables, compiler, defaults), ""
+    except RuntimeError as error:
+        if is_required:
+            raise
+        return Path(defaults[0]), str(error)
+
+
+def _find_home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
     """Return the folder of the toolkit.
 
     The folder is the value of the first environment variable that is set, else the first of the
@@ -145,13 +176,14 @@ def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]
 # ---- Target architectures ------------------------------------------------------------------------
 
 
-def _cuda_architectures() -> tuple[str, ...]:
+def _cuda_architectures(problem: str) -> tuple[str, ...]:
     """Return the target architectures in nvcc's notation: ``90a`` for the version 9.0a."""
     listed = os.environ.get("TVM_FFI_CUDA_ARCH_LIST", "").split()
-    names = listed or _cuda_devices()
+    names = listed or cuda_devices()
     if not names:
         raise RuntimeError(
-            "Could not detect CUDA compute_cap automatically. "
+            problem
+            or "Could not detect CUDA compute_cap automatically. "
             "Please set TVM_FFI_CUDA_ARCH_LIST environment variable."
         )
     return tuple(map(_cuda_architecture, names))
@@ -167,18 +199,19 @@ def _cuda_architecture(name: str) -> str:
 
 
 @functools.cache
-def _cuda_devices() -> tuple[str, ...]:
+def cuda_devices() -> tuple[str, ...]:
     """Return the architectures of the CUDA devices of this machine, without duplicates."""
     lines = _lines_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(dict.fromkeys(line for line in lines if re.fullmatch(r"\d+\.\d", line)))
 
 
-def _rocm_architectures() -> tuple[str, ...]:
+def _rocm_architectures(problem: str) -> tuple[str, ...]:
     listed = tuple(os.environ.get("TVM_FFI_ROCM_ARCH_LIST", "").split())
     names = listed or _rocm_devices()
     if not names:
         raise RuntimeError(
-            "Could not detect ROCm architectures automatically. "
+            problem
+            or "Could not detect ROCm architectures automatically. "
             "Please set TVM_FFI_ROCM_ARCH_LIST environment variable."
         )
     return names

@@ -9,11 +9,21 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Callable
 
+from ..builds import announce, is_observed
 from ._command import READABLE_UMASK, command_error, log, run_command
+from ._files import content_digest
 from ._recipe import Step
 
-__all__ = ["NINJA_FILE", "find_ninja", "ninja_text", "output_of_commands", "run_ninja"]
+__all__ = [
+    "NINJA_FILE",
+    "announce_ninja",
+    "find_ninja",
+    "ninja_text",
+    "output_of_commands",
+    "run_ninja",
+]
 
 NINJA_FILE = "build.ninja"
 
@@ -69,6 +79,37 @@ def find_ninja() -> str | None:
     # This folder is in PATH only if the Python environment is activated.
     beside = Path(sys.executable).parent
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
+
+
+def announce_ninja(
+    name: str, folder: Path, changed: Sequence[str], key: Callable[[], str] | None = None
+) -> None:
+    """Announce a build with ninja, unless ninja has nothing to do in the folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the library.
+    folder : path
+        Folder that contains the ninja file.
+    changed : sequence of str
+        Reasons that make the build necessary, whatever ninja says.
+    key : callable, optional
+        Returns the key of the build; default: a hash of the ninja file.
+    """
+    if not is_observed():
+        return
+    reasons = [*changed]
+    if not reasons and (ninja := find_ninja()) is not None:
+        # Without "explain", the option -n prints the commands only.
+        done = run_command([ninja, "-n", "-d", "explain"], folder, READABLE_UMASK)
+        if done.returncode == 0 and "no work to do" in done.stdout:
+            return
+        lines = (done.stderr + done.stdout).splitlines()
+        mark = "ninja explain: "
+        reasons = [line[len(mark) :] for line in lines if line.startswith(mark)][:8]
+    digest = key() if key is not None else content_digest(folder / NINJA_FILE).partition(":")[2]
+    announce("library", name, key=digest, reasons=reasons)
 
 
 def run_ninja(folder: Path, only_program: str | None = None, umask: int = READABLE_UMASK) -> str:

@@ -64,7 +64,9 @@ class PrecompiledHeaders:
 
     def __init__(self, recipe: Recipe, cache: BuildCache) -> None:
         self.recipe = recipe
-        self.entry = CacheEntry(cache, recipe.name, cache_key(recipe), recipe.product)
+        self.entry = CacheEntry(
+            cache, recipe.name, cache_key(recipe), recipe.product, recipe.portable
+        )
         self.product: Path | None = None
         self.manifest: Manifest | None = None
 

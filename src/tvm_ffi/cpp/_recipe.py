@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from .. import libinfo
 from .._internal.platform import COMPLETE_LIBRARY
 from ._compiler import Toolchain
 from ._gpu import Toolkit
+from ._portable import EMBED_CUBIN_MARK, Portable
 from ._request import Request
 from ._source import CPP_HEADERS, CPP_MAIN, Unit
 
@@ -36,6 +38,12 @@ __all__ = [
 _EMBED_CUBIN = (
     f"import sys; sys.path.append({str(Path(libinfo.__file__).parents[1])!r}); "
     "from tvm_ffi.utils.embed_cubin import main; sys.exit(main())"
+)
+
+_EMBED_COMMAND = (sys.executable, "-I", "-c", _EMBED_CUBIN)
+# Options for debug information, which contains paths.
+_DEBUG = re.compile(
+    r"-g(?:[123]|gdb[123]?|dwarf(?:-[2-5])?|line-tables-only|split-dwarf)?|-G|-?-lineinfo"
 )
 
 # Without this error, a call of an undeclared function truncates its result to an int.
@@ -73,7 +81,11 @@ class Recipe(NamedTuple):
     """Name, documentation and signature of each exported function."""
     steps: tuple[Step, ...]
     compilers: Mapping[str, str]
-    """Path and version of each compiler, by language."""
+    """Version of each compiler that exists, by language."""
+    problem: str
+    """Why this machine cannot build the recipe: a missing compiler; empty if it can."""
+    portable: Portable
+    """Text for paths and commands that does not depend on the machine."""
     linked: tuple[str, ...]
     """Absolute paths that the linker may read: objects, and words of flags that may be paths."""
     user_folders: tuple[str, ...]
@@ -110,8 +122,12 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
     user_folders = tuple(dict.fromkeys([*beside, *request.include_paths, *given]))
     precompiled = None
     if [step.inputs for step in compile_steps] == [(CPP_MAIN,)] and CPP_MAIN in request.files:
-        version = toolchain.versions["cpp"]
+        version = toolchain.versions.get("cpp", "")
         precompiled = _header_recipe(compile_steps[0], version, linked, user_folders)
+    portable = _portable(toolchain, request, user_folders)
+    if precompiled is not None:
+        # Precompiled headers contain the paths of headers, and compilers check these files.
+        precompiled = precompiled._replace(portable=portable._replace(folders={}))
     return Recipe(
         name=request.name,
         product=request.product,
@@ -123,10 +139,35 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
         ),
         steps=(*compile_steps, *link_steps),
         compilers=toolchain.versions,
+        problem=toolchain.problem,
+        portable=portable,
         linked=linked,
         user_folders=user_folders,
         precompiled=precompiled,
     )
+
+
+def _portable(toolchain: Toolchain, request: Request, user_folders: Sequence[str]) -> Portable:
+    """Return the marks of a recipe's folders and commands.
+
+    With debug information, the output depends on the paths of sources and headers, so they have no
+    marks and keys contain them.
+    """
+    commands = [(f"{{compiler {name}}}", words) for name, words in toolchain.commands.items()]
+    commands.append((EMBED_CUBIN_MARK, _EMBED_COMMAND))
+    flags = (*request.cflags, *request.cuda_cflags, *request.ldflags)
+    if any(map(_DEBUG.fullmatch, flags)):
+        return Portable({}, commands)
+    folders = {f"{{folder {index}}}": folder for index, folder in enumerate(user_folders)}
+    # A library does not contain these paths, and refers to shared libraries by their names.
+    searched = dict.fromkeys(flag[2:] for flag in request.ldflags if flag.startswith("-L/"))
+    folders.update((f"{{linked {index}}}", folder) for index, folder in enumerate(searched))
+    folders["{library}"] = _library_folder()
+    for index, folder in enumerate(package_include_paths()):
+        folders[f"{{include {index}}}"] = folder
+    if toolchain.gpu is not None:
+        folders["{toolkit}"] = toolchain.gpu.home
+    return Portable(folders, commands)
 
 
 # ---- Compile and link steps ----------------------------------------------------------------------
@@ -176,12 +217,11 @@ def _link_steps(
 def _embed_steps(objects: Sequence[str], cubins: Sequence[str]) -> Iterator[Step]:
     """Yield a step that merges the object files, then one step for each cubin to embed."""
     yield Step(("ld", "-r", "-o", "merged.o", *objects), tuple(objects), "merged.o", level=1)
-    program = (sys.executable, "-I", "-c", _EMBED_CUBIN)
     before = "merged.o"
     for index, name in enumerate(cubins):
         cubin, output = f"{name}.cubin", f"cubin_{index}.o"
         options = ("--output-obj", output, "--input-obj", before, "--cubin", cubin, "--name", name)
-        yield Step((*program, *options), (before, cubin), output, level=2 + index)
+        yield Step((*_EMBED_COMMAND, *options), (before, cubin), output, level=2 + index)
         before = output
 
 
@@ -206,8 +246,13 @@ def _paths_in_flags(compile_flags: Sequence[str], ldflags: Sequence[str]) -> lis
     folders = [flag[2:] for flag in ldflags if flag.startswith("-L")]
     for flag in ldflags:
         if flag.startswith("-l"):
+            is_file_name = flag.startswith("-l:")
+            names = [flag[3:]] if is_file_name else [f"lib{flag[2:]}{s}" for s in (".a", ".so")]
             words += [
-                f"{folder}/lib{flag[2:]}{suffix}" for folder in folders for suffix in (".a", ".so")
+                f"{folder}/{name}"
+                for folder in folders
+                for name in names
+                if not is_file_name or name.endswith(".a")
             ]
     return [word for word in dict.fromkeys(words) if os.path.isabs(word)]  # noqa: PTH117
 
@@ -272,6 +317,8 @@ def _header_recipe(
         exports=(),
         steps=(Step(tuple(command), (os.devnull,), _PRECOMPILED_PRODUCT, depfile),),
         compilers={"cpp": version},
+        problem="",
+        portable=Portable({}, ()),
         linked=tuple(path for path in linked if any(path in word for word in command)),
         user_folders=user_folders,
         precompiled=None,

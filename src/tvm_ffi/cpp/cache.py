@@ -1,23 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build cache management: list, explain and remove the finished builds of `tvm_ffi.cpp`.
+"""Build cache management: list, explain, move, verify and remove builds of `tvm_ffi.cpp`.
 
-The cache is the folder ``$TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``.  The parameter `root` of
-each function selects another folder.
+The cache is the folder ``$TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``, or the folders in
+``$TVM_FFI_CACHE_PATH``: builds are written to the first of them, and the others are only read.  The
+parameter `root` of each function selects another folder.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._cache_store import BuildCache, CacheEntry, Manifest, cache_root, remove_private
-from ._key import CacheKey
+from ._archive import problems, read_archive, write_archive
+from ._cache_store import (
+    BuildCache,
+    CacheEntry,
+    Manifest,
+    cache_layers,
+    cache_root,
+    remove_private,
+)
+from ._key import Input, key_of
+from ._portable import Portable
+from ._reasons import stale_reasons
+from ._recipe import PRECOMPILED_NAME
 from ._request import MANIFEST_FILE
 
-__all__ = ["Artifact", "explain", "find", "prune", "root_folder"]
+__all__ = [
+    "Artifact",
+    "changes",
+    "explain",
+    "export_archive",
+    "find",
+    "import_archive",
+    "prune",
+    "root_folder",
+    "verify",
+]
 
 _DAY_SECONDS = 86400.0
 
@@ -41,6 +64,10 @@ class Artifact:
     reasons : tuple of str
         Sentences that explain why the library was built: the differences from the most similar
         earlier build of this name.
+    key : str
+        Hash of the inputs of the build, without headers.
+    is_read_only : bool
+        True if the build is in a folder that is only read.
     """
 
     name: str
@@ -50,6 +77,8 @@ class Artifact:
     last_used: float
     build_seconds: float
     reasons: tuple[str, ...]
+    key: str
+    is_read_only: bool = False
 
 
 def root_folder() -> Path:
@@ -67,8 +96,22 @@ def find(name: str | None = None, *, root: str | os.PathLike[str] | None = None)
     root : path, optional
         Folder of the cache; default: `root_folder`.
     """
-    found = [artifact for artifact, _ in _artifacts(_root(root)) if name in (None, artifact.name)]
-    return sorted(found, key=lambda artifact: -artifact.created)
+    return [artifact for artifact, _ in _found(name, root)]
+
+
+def _found(
+    name: str | None, root: str | os.PathLike[str] | None
+) -> list[tuple[Artifact, Manifest]]:
+    """Return the builds in the cache and its layers with their manifests, the newest first."""
+    pairs = (pair for folder in _cache(root).roots for pair in _artifacts(folder))
+    found = [
+        (dataclasses.replace(artifact, is_read_only=True), manifest)
+        if artifact.path.parents[1] != _root(root)
+        else (artifact, manifest)
+        for artifact, manifest in pairs
+        if name in (None, artifact.name)
+    ]
+    return sorted(found, key=lambda pair: -pair[0].created)
 
 
 def explain(name: str, *, root: str | os.PathLike[str] | None = None) -> list[str]:
@@ -91,10 +134,160 @@ def explain(name: str, *, root: str | os.PathLike[str] | None = None) -> list[st
     LookupError
         If the cache contains no build of this name.
     """
-    artifacts = find(name, root=root)
-    if not artifacts:
+    return list(_newest(name, root)[0].reasons)
+
+
+def changes(name: str, *, root: str | os.PathLike[str] | None = None) -> list[str]:
+    """Return the differences between the files that the newest build of a name has read and now.
+
+    Parameters
+    ----------
+    name : str
+        The `name` argument of the build.
+    root : path, optional
+        Folder of the cache; default: `root_folder`.
+
+    Returns
+    -------
+    list of str
+        One sentence for each file; empty if the build is used again by a call with equal arguments.
+
+    Raises
+    ------
+    LookupError
+        If the cache contains no build of this name.
+
+    Notes
+    -----
+    Folders of this package and of the user are those of the machine that has built the library.
+    """
+    return inputs_and_changes(name, root=root)[1]
+
+
+def inputs_and_changes(
+    name: str, *, root: str | os.PathLike[str] | None = None
+) -> tuple[dict[str, Input], list[str]]:
+    """Return the inputs of the newest build of a name, and `changes`."""
+    _, manifest = _newest(name, root)
+    return manifest.parts, stale_reasons(manifest, Portable(manifest.folders, ()).actual)
+
+
+def _newest(name: str, root: str | os.PathLike[str] | None) -> tuple[Artifact, Manifest]:
+    found = _found(name, root)
+    if not found:
         raise LookupError(f"the cache {_root(root)} contains no build named {name!r}")
-    return list(artifacts[0].reasons)
+    return found[0]
+
+
+def export_archive(
+    file: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    root: str | os.PathLike[str] | None = None,
+) -> list[Artifact]:
+    """Write finished builds to one file, from which another machine imports them.
+
+    Parameters
+    ----------
+    file : path
+        The archive to write, a ZIP file.
+    names : sequence of str, optional
+        Export only the builds of these names.  By default all builds are exported, except
+        precompiled headers, which serve on this machine only.
+    root : path, optional
+        Folder of the cache; default: `root_folder` and its read-only folders.
+
+    Returns
+    -------
+    list of Artifact
+        The exported builds.
+
+    Raises
+    ------
+    LookupError
+        If the cache contains no build of one of the names, or no build at all.
+    ValueError
+        If a build is damaged.
+    OSError
+        If the archive cannot be written.
+    """
+    builds = [artifact for artifact in find(root=root) if artifact.name != PRECOMPILED_NAME]
+    known = {artifact.name for artifact in builds}
+    missing = [name for name in names or () if name not in known]
+    if missing or not builds:
+        named = f" named {missing[0]!r}" if missing else ""
+        raise LookupError(f"the cache {_root(root)} contains no build{named}")
+    chosen = {
+        artifact.path.parent.name: artifact
+        for artifact in builds
+        if names is None or artifact.name in names
+    }
+    write_archive(Path(file), [artifact.path.parent for artifact in chosen.values()])
+    return list(chosen.values())
+
+
+def import_archive(
+    file: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    is_readable: bool = False,
+) -> list[Artifact]:
+    """Add the builds of an archive to a cache.
+
+    Parameters
+    ----------
+    file : path
+        The archive.  It contains libraries, which are code: import only archives from sources that
+        you trust.
+    root : path, optional
+        Folder of the cache; default: `root_folder`.  It is created if it does not exist.
+    is_readable : bool
+        True to let all users read the folder, so that it can be a read-only folder in the
+        ``TVM_FFI_CACHE_PATH`` of another user.  Only the owner may write to it.
+
+    Returns
+    -------
+    list of Artifact
+        The builds in the archive.
+
+    Raises
+    ------
+    ValueError
+        If the file is not an archive of a build cache, or is damaged.  Nothing of a damaged build
+        is added.
+    OSError
+        If the file cannot be read, or the cache cannot be written.
+    """
+    cache = BuildCache(_root(root).absolute())
+    cache.check()
+    folders = {*read_archive(Path(file), cache)}
+    if is_readable:
+        for path in (cache.root, *cache.root.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    return [artifact for artifact in find(root=cache.root) if artifact.path.parent in folders]
+
+
+def verify(*, root: str | os.PathLike[str] | None = None) -> dict[Path, str]:
+    """Compare each build with its manifest.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder of the cache; default: `root_folder` and its read-only folders.
+
+    Returns
+    -------
+    dict of path to str
+        The problem of each build by its folder; an empty string for a whole build.
+
+    Raises
+    ------
+    PermissionError
+        If another user may write to a folder of the cache.
+    """
+    cache = _cache(root)
+    cache.check()
+    return dict(problems(cache))
 
 
 def prune(
@@ -147,8 +340,9 @@ def prune(
     chosen = _unneeded(considered, unused_days, max_bytes)
     if not dry_run:
         for artifact, manifest in chosen:
-            key = CacheKey(manifest.base, manifest.parts)
-            entry = CacheEntry(build_cache, artifact.name, key, manifest.product)
+            key = key_of(manifest.name, manifest.parts)
+            portable = Portable({}, ())
+            entry = CacheEntry(build_cache, artifact.name, key, manifest.product, portable)
             entry.forget(artifact.path.parent.name[-16:])
             build_cache.remove_folder(artifact.path.parent)
         for folder in build_cache.abandoned_folders():
@@ -175,6 +369,11 @@ def _unneeded(
     return chosen
 
 
+def _cache(root: str | os.PathLike[str] | None) -> BuildCache:
+    """Return the cache in a folder, or the cache of this process with its layers."""
+    return BuildCache(_root(root), cache_layers() if root is None else ())
+
+
 def _root(root: str | os.PathLike[str] | None) -> Path:
     return cache_root() if root is None else Path(root)
 
@@ -198,5 +397,6 @@ def _artifacts(root: Path) -> Iterator[tuple[Artifact, Manifest]]:
             last_used=status.st_mtime,
             build_seconds=manifest.build_seconds,
             reasons=tuple(manifest.reasons),
+            key=manifest.base,
         )
         yield artifact, manifest

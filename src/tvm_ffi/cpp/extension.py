@@ -311,9 +311,11 @@ def build_ninja(build_dir: str) -> None:
     -----
     ``MAX_JOBS`` limits the number of parallel commands.
     """
-    from ._ninja import run_ninja
+    from ._ninja import announce_ninja, run_ninja
 
-    run_ninja(Path(build_dir))
+    folder = Path(build_dir)
+    announce_ninja(folder.name, folder, ())
+    run_ninja(folder)
 
 
 def _load(request: Request, keep_module_alive: bool) -> Module:

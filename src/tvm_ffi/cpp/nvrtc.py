@@ -6,9 +6,12 @@ Requires the package ``cuda-python``, which the first compilation imports.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
+
+from ..builds import announce
 
 __all__ = ["nvrtc_compile"]
 
@@ -83,6 +86,8 @@ def compile_with_names(
     RuntimeError
         See `nvrtc_compile`.
     """
+    key = hashlib.sha256(repr((source, *expressions, arch, *options)).encode()).hexdigest()
+    announce("NVRTC", name, key=key, reasons=["programs that NVRTC compiles are not cached"])
     nvrtc = _bindings("nvrtc")
     # Import the driver bindings only without `arch`, because the machine may lack a CUDA driver.
     architecture = _device_architecture(_bindings("driver")) if arch is None else arch

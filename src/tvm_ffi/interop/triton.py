@@ -17,12 +17,14 @@ cubin and from the launch settings in Triton's metadata.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Union
 
 from .._internal.suggestion import did_you_mean
+from ..builds import announce
 from ..codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan, make_wrapper
 from ..codegen._launch import Amount, three_extents
 from ..codegen._wrapper import Argument, result_names
@@ -374,6 +376,10 @@ class _KernelCompilation:
             attrs=self._attributes(),
         )
         self._check_options(target, options)
+        name = self._signature.name
+        key = hashlib.sha256(repr((source.hash(), target, sorted(options.items()))).encode())
+        reasons = ["to_plan and to_module compile in each process; export the module instead"]
+        announce("Triton", name, key=key.hexdigest(), reasons=reasons)
         compiled = _triton.compile(source, target=target, options=dict(options))
         self._check_metadata(compiled.metadata)
         return compiled

@@ -269,6 +269,33 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   return 0;
 }
 
+int cuDeviceGetCount(int* count) {
+  *count = kDevices;
+  return 0;
+}
+
+static const void* captured; /* the stream that is being captured */
+
+int cuStreamBeginCapture_v2(void* stream, int mode) {
+  int status = record("cuStreamBeginCapture", 0, "%p, %d", stream, mode);
+  if (status == 0) captured = stream;
+  return status;
+}
+
+int cuStreamEndCapture(void* stream, void** graph) {
+  int status = record("cuStreamEndCapture", 0, "%p", stream);
+  if (status != 0) return status;
+  captured = NULL;
+  *graph = NULL;
+  return 0;
+}
+
+/* Not recorded: a query has no effect. */
+int cuStreamIsCapturing(void* stream, int* status) {
+  *status = stream != NULL && stream == captured;
+  return 0;
+}
+
 static void add_kernel(Image* image, const char* name, size_t size) {
   if (image->num_kernels == kMaxKernels || size == 0) return;
   Kernel* kernel = &image->kernels[image->num_kernels++];

@@ -16,7 +16,7 @@ VARIABLES = (
     *("CC", "CXX", "MAX_JOBS", "CPATH", "LIBRARY_PATH"),
     *("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "TVM_FFI_GPU_BACKEND"),
     *("TVM_FFI_CUDA_ARCH_LIST", "TVM_FFI_ROCM_ARCH_LIST", "TVM_FFI_CPP_EXTENSION_LOG_BUILD"),
-    "TVM_FFI_CPP_EXTENSION_PRECOMPILE",
+    *("TVM_FFI_CPP_EXTENSION_PRECOMPILE", "TVM_FFI_CACHE_PATH", "TVM_FFI_BUILDS"),
 )
 
 # A compiler program that reports a version, logs its arguments as JSON, and creates the file after

@@ -25,11 +25,11 @@ LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
 @pytest.fixture(autouse=True)
 def no_known_devices(monkeypatch):
     """Clear the cached devices and torch's cached backend."""
-    for function in (_gpu.torch_backend, _gpu._cuda_devices, _gpu._rocm_devices):
+    for function in (_gpu.torch_backend, _gpu.cuda_devices, _gpu._rocm_devices):
         function.cache_clear()
     monkeypatch.setattr(_gpu, "torch_backend", lambda: None)
     yield
-    _gpu._cuda_devices.cache_clear()
+    _gpu.cuda_devices.cache_clear()
     _gpu._rocm_devices.cache_clear()
 
 
@@ -177,7 +177,7 @@ def path(tmp_path, monkeypatch) -> Path:
 
 def test_cuda_architectures_come_from_nvidia_smi(path):
     program(path, "nvidia-smi", "9.0\n9.0\n8.6")
-    assert _gpu._cuda_devices() == ("9.0", "8.6")
+    assert _gpu.cuda_devices() == ("9.0", "8.6")
 
 
 def test_rocm_architectures_come_from_rocm_agent_enumerator(path):

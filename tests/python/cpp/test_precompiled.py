@@ -221,16 +221,15 @@ def wrapped_cxx(tmp_path, monkeypatch):
     """Return a function that makes $CXX a script that calls the C++ compiler.
 
     The script runs a shell command instead of the compiler if its arguments match a pattern; the
-    default command fails.
+    default command fails.  The text of the script, which is part of cache keys, does not change.
     """
 
     def wrap(pattern: str, command: str = "exit 1") -> None:
         compiler = shlex.quote(shutil.which("c++"))
         script = tmp_path / "wrapped-cxx"
-        script.write_text(
-            f'#!/bin/sh\ncase "$*" in {pattern}) {command};; esac\nexec {compiler} "$@"\n',
-            encoding="utf-8",
-        )
+        script.write_text(f'#!/bin/sh\n. "$0.before"\nexec {compiler} "$@"\n', encoding="utf-8")
+        before = tmp_path / "wrapped-cxx.before"
+        before.write_text(f'case "$*" in {pattern}) {command};; esac\n', encoding="utf-8")
         script.chmod(0o755)
         monkeypatch.setenv("CXX", str(script))
 

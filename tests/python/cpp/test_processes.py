@@ -120,6 +120,44 @@ def test_processes_build_the_same_library_where_locks_have_no_effect(wrapped_cc,
     assert list((cache / ".staging").iterdir()) == []
 
 
+# Numbers of the libraries that each of 50 processes builds, in an order of its own.
+MANY = """
+import random, sys
+from tvm_ffi import cpp
+numbers = [*range(4)]
+random.Random(int(sys.argv[1])).shuffle(numbers)
+paths = [cpp.build_inline(f"k{n}", c_sources=f"int k{n};") for n in numbers]
+print(sorted(paths))
+"""
+
+
+@pytest.mark.parametrize("has_locks", [True, False])
+def test_fifty_processes_share_one_folder_and_leave_nothing_when_killed(
+    wrapped_cc, cache, has_locks
+):
+    """Each product is published once and whole, although every fifth process is killed."""
+    log = wrapped_cc("sleep 0.1")
+    code = (MANY if has_locks else WITHOUT_LOCKS + MANY).replace("sys.argv[1]", "{}")
+    processes = [start(code.replace("{}", str(number))) for number in range(50)]
+    time.sleep(1.5)
+    killed = processes[::5]
+    for process in killed:
+        process.kill()
+    outputs = [process.communicate(timeout=240) for process in processes]
+    kept = [pair for pair in zip(processes, outputs) if pair[0] not in killed]
+    assert [process.returncode for process, _ in kept] == [0] * 40, outputs
+    assert len({stdout for _, (stdout, _) in kept}) == 1
+    assert [build.name for build in sorted(build_cache.find(), key=lambda b: b.name)] == [
+        f"k{number}" for number in range(4)
+    ]
+    assert not any(build_cache.verify().values())
+    if has_locks:
+        # A killed process may have compiled, linked, or neither.
+        assert 2 * 4 <= len(log.read_text().splitlines()) <= 2 * (4 + len(killed))
+    build_cache.prune()
+    assert list((cache / ".staging").iterdir()) == []
+
+
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
 def test_a_build_needs_no_locks(cache, monkeypatch, number):
     """Builds failed with a bare OSError on file systems that refuse locks."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any, Callable
 from llvmlite import binding as llvm
 
 from ..._binding.call import Function
+from ...builds import announce
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
 from ...registry import get_global_func
@@ -173,6 +175,10 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
     """Compile a module for this machine and load it."""
     global _engine  # noqa: PLW0603  (created with the first module)
     triple = target.triple_of(text)
+    functions = [name[len(_PREFIX) :] for name in names if name.startswith(_PREFIX)]
+    key = hashlib.sha256(f"{level}\n{text}".encode()).hexdigest()
+    reasons = ["codegen.llvm.jit compiles in each process; export_library writes a library"]
+    announce("LLVM", ", ".join(functions) or "module", key=key, reasons=reasons)
     with target.LOCK:
         features = llvm.get_host_cpu_features().flatten()
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)

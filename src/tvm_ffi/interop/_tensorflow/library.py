@@ -96,8 +96,8 @@ def _library(
 ) -> str:
     """Build an operator library and return its path in the build cache.
 
-    The cache key contains TensorFlow's headers, its flags, and the path of its library.  It also
-    contains the version, because an update may leave the headers unchanged.
+    The cache key contains TensorFlow's headers and its flags, but not its folder.  It also contains
+    the version, because an update may leave the headers unchanged.
     """
     from ... import cpp
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Late builds of frameworks: they are announced whenever the framework is imported."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+NUMBA = """
+    import sys
+    import tvm_ffi
+    assert "numba" not in sys.modules
+    {before}
+    import numba
+
+    @numba.njit
+    def double(x):
+        return 2 * x
+
+    {after}
+    with tvm_ffi.builds.policy("allow"):
+        assert double(1) == 2
+    assert double(1) == 2
+    try:
+        double(1.5)
+    except tvm_ffi.builds.LateBuildError as error:
+        print(error)
+"""
+ERROR = "tvm_ffi.builds.policy('error')"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "variable"),
+    [("", "", "error"), (ERROR, "", ""), ("", ERROR, "")],
+    ids=["by the variable", "before the import", "after the import"],
+)
+def test_numba_is_observed(run_python, before, after, variable):
+    pytest.importorskip("numba")
+    code = textwrap.dedent(NUMBA.format(before=before, after=after))
+    done = run_python(code, TVM_FFI_BUILDS=variable)
+    assert done.returncode == 0, done.stderr
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("Numba 'double(float64)' with key ")
+    assert "because: the function is not declared with cache=True" in first
+    assert second == "called at <string>:17 in <module>"
+
+
+NUMBA_CACHE = """
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    import cached_function, tvm_ffi
+    with tvm_ffi.builds.policy("error"):
+        print(cached_function.double(1))
+"""
+
+
+def test_code_in_the_cache_of_numba_is_no_late_build(run_python, tmp_path):
+    pytest.importorskip("numba")
+    (tmp_path / "cached_function.py").write_text(
+        "import numba\n\n@numba.njit(cache=True)\ndef double(x):\n    return 2 * x\n"
+    )
+    fill = "import sys; sys.path.insert(0, sys.argv[2]); import cached_function as c; c.double(1)"
+    code = textwrap.dedent(NUMBA_CACHE).replace("sys.argv[2]", repr(str(tmp_path)))
+    done = run_python(code)
+    assert "because: Numba's cache has no code for (int64)" in done.stderr
+    assert run_python(fill.replace("sys.argv[2]", repr(str(tmp_path)))).returncode == 0
+    done = run_python(code)
+    assert done.stdout == "2\n", done.stderr
+
+
+TORCH = """
+    import torch, tvm_ffi
+
+    @torch.compile(backend="eager")
+    def double(x):
+        return 2 * x
+
+    seen = []
+    tvm_ffi.builds.on_build(seen.append)
+    with tvm_ffi.builds.policy("error"):
+        try:
+            double(torch.ones(3))
+        except RuntimeError as error:
+            print(error)
+        else:
+            raise SystemExit("was compiled")
+    double(torch.ones(3))
+    with tvm_ffi.builds.policy("error"):
+        assert double(torch.ones(3)).tolist() == [2, 2, 2]
+    assert [build.kind for build in seen] == ["torch.compile"] * 2, seen
+"""
+
+
+def test_torch_compile_is_observed(run_python):
+    """The error of torch contains the message of the policy."""
+    pytest.importorskip("torch")
+    done = run_python(textwrap.dedent(TORCH))
+    assert done.returncode == 0, done.stderr
+    assert "torch.compile 'graph " in done.stdout
+    assert 'the policy of this process is "error"' in done.stdout
+    assert "called at <string>:12 in <module>" in done.stdout
+
+
+TRITON = """
+    import tvm_ffi
+    tvm_ffi.builds.policy("error")
+    from triton import knobs
+
+    def call(**details):
+        return knobs.runtime.jit_cache_hook(
+            key="key", repr="add[...]", fn=None, compile={}, is_manual_warmup=False, **details
+        )
+
+    assert call(already_compiled=True) == "previous"
+    try:
+        call(already_compiled=False)
+    except tvm_ffi.builds.LateBuildError as error:
+        print(error.build.kind, error.build.name)
+"""
+
+
+def test_the_hook_of_triton_is_set_and_calls_the_previous_one(run_python, tmp_path):
+    """A package stands for Triton, with the hook that Triton calls before it compiles."""
+    package = tmp_path / "triton"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "knobs.py").write_text(
+        "class runtime:\n    jit_cache_hook = staticmethod(lambda **details: 'previous')\n"
+    )
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{textwrap.dedent(TRITON)}"
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Triton add[...]\n"
