@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Declarations of the C ABI (tvm/ffi/c_api.h, tvm/ffi/extra/c_env_api.h, dlpack.h), of the host
-# calls (tvm/ffi/extra/c_host_call.h), of the observers (tvm/ffi/extra/c_observe.h) and of prepared
-# calls (tvm/ffi/extra/c_prepared.h).  The C compiler takes layouts and values from the headers, so a
-# declaration here that differs from its header is a compile error or has no effect.
+# calls (tvm/ffi/extra/c_host_call.h), of the observers (tvm/ffi/extra/c_observe.h) and of the
+# prepared calls (tvm/ffi/extra/c_prepared.h).  The C compiler takes layouts and values from the
+# headers, so a declaration here that differs from its header is a compile error or has no effect.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 

@@ -7,9 +7,8 @@
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-#define KERNEL(name)                                                                    \
-  __attribute__((visibility("default"))) int __tvm_ffi_##name(void* handle,              \
-                                                              const TVMFFIAny* args,     \
+#define KERNEL(name)                                                                               \
+  __attribute__((visibility("default"))) int __tvm_ffi_##name(void* handle, const TVMFFIAny* args, \
                                                               int32_t num_args, TVMFFIAny* result)
 
 static void set_value(TVMFFIAny* out, int32_t index, uint32_t padding, int64_t payload) {
@@ -30,7 +29,8 @@ static int fail(const char* kind, const char* message) {
   return -1;
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ------------------------------------------------------------------------------------
+ */
 
 KERNEL(any__padding) {
   set_value(result, kTVMFFIInt, 7, 1);
@@ -78,7 +78,8 @@ KERNEL(padding_of_an_element) {
   return code;
 }
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------
+ */
 
 KERNEL(call__arguments_constant) {
   ((TVMFFIAny*)args)[3].v_int64 = 9;
@@ -95,7 +96,7 @@ KERNEL(call__result_unset) {
   return 0;
 }
 KERNEL(call__result_borrowed) {
-  set_value(result, kTVMFFIRawStr, 0, (int64_t)(intptr_t) "text");
+  set_value(result, kTVMFFIRawStr, 0, (int64_t)(intptr_t)"text");
   return 0;
 }
 KERNEL(tensor_pointer_as_result) {
@@ -121,7 +122,8 @@ KERNEL(call__return_code) {
   return 7;
 }
 
-/* --- errors ------------------------------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------------------------
+ */
 
 KERNEL(error__missing) { return -1; }
 KERNEL(error__unreported) {
@@ -135,7 +137,8 @@ KERNEL(error__object) {
   return 0;
 }
 
-/* --- objects ----------------------------------------------------------------------------------- */
+/* --- objects -----------------------------------------------------------------------------------
+ */
 
 KERNEL(object__null_handle) { return TVMFFIObjectIncRef(NULL); }
 KERNEL(object__counter) {
@@ -177,7 +180,8 @@ KERNEL(object__leaked) {
 }
 KERNEL(argument_retained) { return TVMFFIObjectIncRef(args[0].v_obj); }
 
-/* --- types, functions, tensors, environment ---------------------------------------------------- */
+/* --- types, functions, tensors, environment ----------------------------------------------------
+ */
 
 KERNEL(type__ancestors) {
   TVMFFIByteArray key = {"broken.Type", 11};

@@ -9,8 +9,8 @@
 #include <tvm/ffi/extra/c_env_api.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define KERNEL(name)                                                                            \
-  EXPORT int __tvm_ffi_##name(void* handle, const TVMFFIAny* args, int32_t num_args,            \
+#define KERNEL(name)                                                                 \
+  EXPORT int __tvm_ffi_##name(void* handle, const TVMFFIAny* args, int32_t num_args, \
                               TVMFFIAny* result)
 
 static int return_int(TVMFFIAny* result, int64_t value) {

@@ -24,7 +24,8 @@ static ffi::Any lookup(ffi::Map<ffi::Any, ffi::Any> map, ffi::Any key) { return 
 
 // Changes a Dict of the reference in place, from small to dense and through several sizes.
 static void fill_dict(ffi::Dict<int64_t, ffi::Any> dict, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) dict.Set(i * 7919, ffi::String(std::to_string(i) + " squared"));
+  for (int64_t i = 0; i < count; ++i)
+    dict.Set(i * 7919, ffi::String(std::to_string(i) + " squared"));
   for (int64_t i = 0; i < count; i += 3) dict.erase(i * 7919);
 }
 

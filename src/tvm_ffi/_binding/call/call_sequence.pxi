@@ -9,7 +9,8 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport (
-    PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_TYPE,
+    PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE,
+    Py_TYPE,
 )
 from tvm_ffi._binding.interpreter cimport load_flag
 from tvm_ffi._binding.object cimport add_note, check

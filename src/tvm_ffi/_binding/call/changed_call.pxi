@@ -177,7 +177,7 @@ cdef inline int32_t _slot_of_keyword(PreparedCall call, PyObject* name) noexcept
 
 
 cdef int32_t _find_slot(PreparedCall call, PyObject* name) noexcept:
-    """Same as `_slot_of_keyword`, but for a name that is not interned, or is not the name of a slot."""
+    """Same as `_slot_of_keyword`, for a name that is not interned, or not the name of a slot."""
     try:
         if <object>name in call.names:
             return call.names.index(<object>name)

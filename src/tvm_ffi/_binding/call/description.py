@@ -30,7 +30,15 @@ from tvm_ffi._binding.call.signature_lookup import (
     metadata_of,
 )
 
-__all__ = ["check_function", "doc_of", "prepared_call", "reduce", "reduce_subclass", "repr_of", "signature_of"]
+__all__ = [
+    "check_function",
+    "doc_of",
+    "prepared_call",
+    "reduce",
+    "reduce_subclass",
+    "repr_of",
+    "signature_of",
+]
 
 _Origin = Union[str, ModuleOrigin, None]
 

@@ -5,8 +5,8 @@ A `PreparedCall` owns a native prepared call (tvm/ffi/extra/c_prepared.h), which
 arguments.  There are three paths:
 
 1. `h()` passes the owned arguments.
-2. `h(x=value)` (changed_call.pxi) copies the packed arguments to the stack, packs `value` as a direct call does,
-   compares it with the slot, and passes the copy.  The slot stays unchanged.
+2. `h(x=value)` (changed_call.pxi) copies the packed arguments to the stack, packs `value` as a
+   direct call does, compares it with the slot, and passes the copy.  The slot stays unchanged.
 3. `h.x = value` packs a value that outlives calls, and replaces the argument of the slot.
 
 Threads: a call is busy during each path; a second thread, and the called function itself, get
@@ -21,8 +21,8 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, get_packer, make_owned, refuse_to_keep,
-    release_after_failure, release_temporaries, view_free_list,
+    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, get_packer,
+    make_owned, refuse_to_keep, release_after_failure, release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
     PyErr_NoMemory, PyErr_Occurred, PyLong_Type, PySequence_Fast_ITEMS, PyTuple_GET_ITEM,
@@ -215,7 +215,8 @@ cdef class PreparedCall:
         try:
             for index, value in changes.items():
                 slots[num_packed] = index
-                if takes_addresses and isinstance(value, int) and _is_tensor(&self.cell.args[index]):
+                is_tensor = _is_tensor(&self.cell.args[index])
+                if takes_addresses and isinstance(value, int) and is_tensor:
                     packed[num_packed].type_index = abi.kTVMFFIOpaquePtr
                     packed[num_packed].v_ptr = <void*><uintptr_t>value
                     kept[index] = None
