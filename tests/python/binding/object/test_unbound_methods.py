@@ -64,4 +64,4 @@ def test_the_error_names_method_and_class(method, other, text):
 def test_methods_have_signatures():
     assert str(inspect.signature(tvm_ffi.Map.get)) == "(self, /, key, default=None)"
     assert str(inspect.signature(tvm_ffi.Function.bind)) == "(self, /, *args, **kwargs)"
-    assert tvm_ffi.Function.bind.__doc__.startswith("Return a callable without parameters")
+    assert tvm_ffi.Function.bind.__doc__.startswith("Earlier name of `prepare`")
