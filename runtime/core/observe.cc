@@ -38,7 +38,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 constexpr int kMaxObservers = 8;
-// Private functions of the runtime, among them those that add and read observers, are not observed.
+// Private functions of the runtime are not observed: some of them add and read observers.
 constexpr std::string_view kOwnPrefix = "pytvmffi.";
 
 // A C++ entry: `void (const FunctionObj*, const AnyView*, int32_t, Any*)`, without the C++ types.
@@ -203,7 +203,7 @@ FunctionObject* FunctionAt(void* handle) {
 }
 bool HasObservedEntry(void* function) { return EntryOf(FunctionAt(function)) == &ObservedCall; }
 
-// The hook for new functions.  A function for which there is no memory is not observed.
+// The hook for new functions.  If memory for a record runs out, the function is not observed.
 void ShowNew(void* function, std::string_view name) noexcept {
   try {
     Observation::Global().Show(function, name);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnosis of a Python environment: what it will do, before it does it.
+"""Diagnosis of a Python environment before a program runs in it.
 
 `examine` reads files and asks compilers for their versions.  It loads no library of another package
 and imports no framework.

@@ -56,7 +56,7 @@ def _folder(root: Path, *, is_layer: bool) -> Iterator[Finding]:
 
 
 def examine_compilers() -> Iterator[Finding]:
-    """Yield the compilers that builds would use; a missing one is no problem for a warm cache."""
+    """Yield the compilers that builds would use; a warm cache does not need them."""
     versions = cache_root() / ".compilers"
     for language, variable, default in (("C", "CC", "cc"), ("C++", "CXX", "c++")):
         try:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -187,7 +186,7 @@ def _allows(requirement: str, version: str) -> bool | None:
 
 
 def _pip_check() -> Iterator[Finding]:
-    if find_spec("pip") is None:
+    if all(_normal(d.metadata["Name"]) != "pip" for d in _distributions()):
         yield Finding("requirements", "note", "pip check", "pip is not installed here")
         return
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "check"]

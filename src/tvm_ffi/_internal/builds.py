@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build listeners: functions that are told about each build of a library."""
+"""Build listeners: functions that are called after each build of a library."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policy for late builds: what happens when a running process would have to compile.
+"""Policy for late builds: compilations that a running process would start.
 
 >>> from tvm_ffi import builds
 >>> with builds.policy("error"):

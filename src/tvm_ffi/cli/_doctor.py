@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show what this environment will do: libraries, requirements, GPUs, caches, compilers.
+"""Diagnose this environment: libraries, requirements, GPUs, caches, compilers.
 
 Nothing is loaded, imported or changed.  Exit status:
   0  no problem was found

@@ -98,7 +98,7 @@ def read_archive(file: Path, cache: BuildCache) -> list[Path]:
 
 
 class _ArchiveError(Exception):
-    """Error: the content of an archive is not that of a cache."""
+    """Error: an archive has content that no cache has."""
 
 
 def _builds(archive: zipfile.ZipFile) -> dict[str, list[zipfile.ZipInfo]]:

@@ -42,7 +42,7 @@ class Toolchain(NamedTuple):
     commands: Mapping[str, tuple[str, ...]]
     """Command words of the compiler, by language: ``c``, ``cpp``, ``cuda``."""
     versions: Mapping[str, str]
-    """Version of the compiler, by language; without those that do not exist."""
+    """Version of the compiler, by language, for each compiler that exists."""
     problem: str
     """Why this machine cannot compile: the message for a missing compiler, else empty."""
     gpu: Toolkit | None

@@ -2,6 +2,7 @@
 """Call sequences: prepared calls that run in order, with one crossing into native code."""
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
+cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
@@ -16,6 +17,7 @@ from tvm_ffi._binding.interpreter cimport load_flag
 from tvm_ffi._binding.object cimport add_note, check
 
 
+@cython.binding(False)
 cdef class Sequence:
     """Prepared calls that run in order: ``sequence()`` returns the list of their results.
 

@@ -49,6 +49,7 @@ cdef extern from *:
     void leave_call "tvm_ffi_leave"(abi.TVMFFIPreparedCell* cell) noexcept
 
 
+@cython.binding(False)
 @cython.final
 cdef class PreparedCall:
     """A function with its arguments packed, checked and owned; `Function.prepare` returns it.

@@ -96,8 +96,9 @@ def _library(
 ) -> str:
     """Build an operator library and return its path in the build cache.
 
-    The cache key contains TensorFlow's headers and its flags, but not its folder.  It also contains
-    the version, because an update may leave the headers unchanged.
+    The cache key contains TensorFlow's headers and its flags.  Macros add the version, because an
+    update may leave the headers unchanged, and the linker flags, because keys do not contain the
+    folders of linked libraries.
     """
     from ... import cpp
 
@@ -109,6 +110,7 @@ def _library(
             *config.get_compile_flags(),
             "-Wno-deprecated-declarations",
             f"-DTVM_FFI_TENSORFLOW_VERSION={tensorflow.__version__}",
+            f"-DTVM_FFI_TENSORFLOW_LINK={' '.join(config.get_link_flags())}",
             *cflags,
         ],
         # Several libraries that the process has loaded define TensorFlow's functions.
