@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "call_environment.h"
 #include "error.h"
 #include "function_table.h"
 
@@ -59,39 +61,19 @@ class HostEnvironment {
       Raise("ValueError", "TVMFFIHostCall: struct_size of the scope must be at least ", kScopeSize,
             ", got ", scope->struct_size);
     }
-    if (sets_stream()) {
-      int code = TVMFFIEnvSetStream(scope->device.device_type, scope->device.device_id,
-                                    scope->stream, &previous_stream_);
-      if (code != 0) RaisePending(code);
-    }
-    if (scope->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(scope->allocator, 0, &previous_allocator_);
-    }
+    environment_.emplace(scope->device, scope->stream, scope->allocator);
     previous_scope_ = std::exchange(innermost_scope, scope);
   }
   ~HostEnvironment() {
-    if (scope_ == nullptr) return;
-    innermost_scope = previous_scope_;
-    // Setting the previous stream cannot fail, because the constructor has already allocated the
-    // table element for the stream of this device.
-    if (sets_stream()) {
-      TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, previous_stream_,
-                         nullptr);
-    }
-    if (scope_->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator_, 0, nullptr);
-    }
+    if (scope_ != nullptr) innermost_scope = previous_scope_;
   }
   HostEnvironment(const HostEnvironment&) = delete;
   HostEnvironment& operator=(const HostEnvironment&) = delete;
 
  private:
-  bool sets_stream() const { return scope_->device.device_type != 0; }
-
   const TVMFFIHostScope* scope_;
   const TVMFFIHostScope* previous_scope_ = nullptr;
-  TVMFFIStreamHandle previous_stream_ = nullptr;
-  DLPackManagedTensorAllocator previous_allocator_ = nullptr;
+  std::optional<CallEnvironment> environment_;
 };
 
 TVMFFISafeCallType CallOf(TVMFFIObjectHandle function) {

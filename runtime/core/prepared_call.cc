@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "call_environment.h"
 #include "error.h"
 #include "function.h"
 
@@ -220,43 +221,10 @@ int Invoke(PreparedObject* call, TVMFFIAny* result) {
   return function->safe_call(function, call->args, call->num_args, result);
 }
 
-// The environment of a run.  The destructor restores the previous environment of the thread.
-class RunEnvironment {
- public:
-  explicit RunEnvironment(const PreparedObject* call) : call_(call) {
-    if (sets_stream()) {
-      int code = TVMFFIEnvSetStream(call->device.device_type, call->device.device_id, call->stream,
-                                    &previous_stream_);
-      if (code != 0) RaisePending(code);
-    }
-    if (call->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(call->allocator, 0, &previous_allocator_);
-    }
-  }
-  ~RunEnvironment() {
-    if (sets_stream()) {
-      TVMFFIEnvSetStream(call_->device.device_type, call_->device.device_id, previous_stream_,
-                         nullptr);
-    }
-    if (call_->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator_, 0, nullptr);
-    }
-  }
-  RunEnvironment(const RunEnvironment&) = delete;
-  RunEnvironment& operator=(const RunEnvironment&) = delete;
-
- private:
-  bool sets_stream() const { return call_->device.device_type != 0; }
-
-  const PreparedObject* call_;
-  TVMFFIStreamHandle previous_stream_ = nullptr;
-  DLPackManagedTensorAllocator previous_allocator_ = nullptr;
-};
-
 int InvokeInEnvironment(PreparedObject* call, TVMFFIAny* result) {
   int code = 0;
   int guarded = GuardBoundary([&] {
-    RunEnvironment environment(call);
+    CallEnvironment environment(call->device, call->stream, call->allocator);
     code = Invoke(call, result);
   });
   return guarded != 0 ? guarded : code;
