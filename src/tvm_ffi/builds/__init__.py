@@ -30,7 +30,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Callable, NamedTuple, Union
 
 if TYPE_CHECKING:
-    from traceback import FrameSummary, StackSummary
+    import traceback
     from typing import Literal
 
     from typing_extensions import Self
@@ -69,7 +69,7 @@ class LateBuild(NamedTuple):
     """A compilation that is about to start in this process."""
 
     kind: str
-    """Compiler or product: ``"library"``, ``"precompiled headers"``, ``"NVRTC"``, ``"Numba"``."""
+    """The compiler or the product, such as ``"library"``, ``"NVRTC"`` or ``"Numba"``."""
     name: str
     """Name of the library or kernel."""
     key: str
@@ -79,7 +79,7 @@ class LateBuild(NamedTuple):
 
     The first one is the first difference from the most similar earlier build.
     """
-    stack: Sequence[FrameSummary] = ()
+    stack: Sequence[traceback.FrameSummary] = ()
     """The Python stack of the call, a `traceback.StackSummary` without frames of this package."""
 
     @property
@@ -331,7 +331,7 @@ def _message(build: LateBuild, is_captured: bool) -> str:
     return f"{build}; {rule}\ncalled at {build.caller}\n{remedy}{more}"
 
 
-def _stack() -> StackSummary:
+def _stack() -> traceback.StackSummary:
     """Return the stack of this thread up to the innermost frame outside of this package."""
     import traceback
 
