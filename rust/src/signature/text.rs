@@ -357,7 +357,7 @@ const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &m
             }
         } else {
             if tensor.num_extents == MAX_EXTENTS {
-                cursor.fail("no more than 8 extents");
+                cursor.fail("no more than 16 extents");
             }
             tensor.extents[tensor.num_extents] = read_extent(cursor, signature);
             tensor.num_extents += 1;

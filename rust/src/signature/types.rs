@@ -7,7 +7,7 @@ use crate::abi::DLDataType;
 /// Maximum number of parameters of a function.
 pub const MAX_PARAMETERS: usize = 12;
 /// Maximum number of extents in a tensor type.
-pub const MAX_EXTENTS: usize = 8;
+pub const MAX_EXTENTS: usize = 16;
 /// Maximum number of dtypes in a set such as `{float16, float32}`.
 pub const MAX_DTYPES: usize = 8;
 /// Maximum number of extent names in a signature.
