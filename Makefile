@@ -240,7 +240,8 @@ WHEELS := $(BUILD)/wheel
 
 wheel: $(STAMPS)/build $(STAMPS)/wheel
 	rm -rf $(WHEELS)
-	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) .
+	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) \
+		--config-settings=cmake.define.TVM_FFI_INSTALL_ARCHIVE=OFF .
 	auditwheel show $(WHEELS)/*.whl
 	auditwheel repair --wheel-dir dist $(WHEELS)/*.whl
 	$(PYTHON) -m venv --clear $(WHEELS)/environment
@@ -252,7 +253,8 @@ WHEELS_TARGETS ?=
 WHEELS_TWICE ?= $(or $(firstword $(WHEELS_TARGETS)),cp311-x86_64)
 
 wheels: $(STAMPS)/build $(STAMPS)/wheels
-	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --nogil "$(PYTHON_NOGIL)" \
+		--twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
 
 # ---- Documentation -------------------------------------------------------------------------------
 

@@ -41,8 +41,9 @@ LAYERS = (
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
     {"_convert", "module"},
     {"_library", "libinfo"},
-    {"config", "export", "inspection", "stub", "utils"},
+    {"export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
+    {"config"},  # a program that may need a build
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
     {"cuda"},
     {"interop"},  # adapters, imported by users only
