@@ -59,7 +59,8 @@ export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
-    PATTERN "*.py" EXCLUDE)  # only the build of the binding runs these scripts
+    PATTERN "*.py" EXCLUDE  # only the build of the binding runs these scripts
+    REGEX "runtime/(torch|tvm_backend|xla)$" EXCLUDE)  # built with the binding only
   # Cargo packages depend on the crate by path: `tvm-ffi-config --rust` prints the folder.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/rust/src DESTINATION rust)
   install(FILES ${PROJECT_SOURCE_DIR}/rust/Cargo.toml ${PROJECT_SOURCE_DIR}/rust/build.rs
