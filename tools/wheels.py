@@ -15,6 +15,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -206,7 +207,12 @@ def compile_wheel(
 
 def build(target: Target, source: Path, work: Path, setting: Setting) -> Path:
     """Build and repair the wheel of a target; return it."""
-    env = {"SOURCE_DATE_EPOCH": release_time(), "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": ""}
+    # ccache may return what was compiled in another folder, or pass relative names of files, which
+    # no prefix map changes.
+    env = {
+        "SOURCE_DATE_EPOCH": release_time(), "CCACHE_DISABLE": "1",
+        "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": "",
+    }  # fmt: skip
     python = Path(sys.executable)
     if target.python == FREE_THREADED:
         python = free_threaded_python(setting, setting.roots.parent / str(target))
@@ -216,19 +222,29 @@ def build(target: Target, source: Path, work: Path, setting: Setting) -> Path:
     raw = compile_wheel(python, source, work, env, target)
     repaired = work / "repaired"
     shutil.rmtree(repaired, ignore_errors=True)
-    run(
-        sys.executable,
-        "-m",
-        "auditwheel",
-        "repair",
-        "-z",
-        "9",
-        "--wheel-dir",
-        repaired,
-        raw,
-        env=env,
-    )
-    return one(repaired, "*.whl")
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", repaired, raw,
+        env=env)  # fmt: skip
+    wheel = one(repaired, "*.whl")
+    pack_again(wheel)
+    return wheel
+
+
+def pack_again(wheel: Path) -> None:
+    """Compress the members of a wheel as far as possible; give them modes for all users.
+
+    Modes and folders of the archive are those of the user who built it.
+    """
+    other = wheel.with_suffix(".partial")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(other, "w") as new:
+        for info in old.infolist():
+            if info.is_dir():
+                continue
+            member = zipfile.ZipInfo(info.filename, info.date_time)
+            is_program = info.filename.endswith(".so")
+            member.external_attr = (stat.S_IFREG | (0o755 if is_program else 0o644)) << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(member, old.read(info), compresslevel=9)
+    other.replace(wheel)
 
 
 def release_time() -> str:
@@ -246,8 +262,8 @@ def install(wheel: Path, target: Target, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet",
         "--no-index", "--no-deps", "--no-compile", "--only-binary=:all:", "--target", folder,
-        "--implementation=cp", f"--python-version={target.python}", f"--abi={target.abi}",
-        f"--platform={platform}", wheel)  # fmt: skip
+        "--implementation=cp", f"--python-version={target.python.rstrip('t')}",
+        f"--abi={target.abi}", f"--platform={platform}", wheel)  # fmt: skip
 
 
 def run_installed(target: Target, folder: Path, setting: Setting) -> str:
@@ -309,16 +325,15 @@ def check_reproducible(target: Target, wheel: Path, work: Path, setting: Setting
     """Build a wheel again from another folder, as another user might; the bytes must be equal."""
     other = work / "second/a longer name of the folder"
     changed = {
-        "CCACHE_DISABLE": "1", "HOME": str(other), "LC_ALL": "C", "PYTHONHASHSEED": "7",
+        "HOME": str(other), "LC_ALL": "C", "PYTHONHASHSEED": "7",
         "TZ": "Pacific/Kiritimati", "USER": "another",
     }  # fmt: skip
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
-    umask = os.umask(0o077)
+    os.umask(0o077)
     try:
         again = build(target, copy_sources(other / "source"), other / "work", setting)
     finally:
-        os.umask(umask)
         for name, value in before.items():
             os.environ.pop(name)
             if value is not None:
