@@ -27,7 +27,7 @@ def _library_folder() -> str:
 def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():  # as in published wheels
-        from .cpp._archive import runtime_archive
+        from .cpp._runtime_archive import runtime_archive
 
         archive = runtime_archive()
     # -lstdc++ is needed because a C compiler does not link the C++ standard library by default.
