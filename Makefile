@@ -45,7 +45,7 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
 	test-faults test-flashinfer test-clients test-systems test-frameworks test-device test-conformance fuzz wheel \
-	wheels docs bench format lint clean
+	wheels release docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, then run a C kernel from Python and from C"
@@ -59,6 +59,7 @@ help:
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tested in a fresh environment"
 	@echo "make wheels       dist/: checked wheels for CPython 3.9 to 3.14, x86-64 and AArch64; WHEELS_TARGETS='cp311-x86_64 ...'"
+	@echo "make release      build/release/: changelog section, text of the tag, wheels, checksums; changes nothing else"
 	@echo "make bench        compare with the incumbent and the floor; BENCH_ARGS=--quick is short"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
 	@echo "more tests:"
@@ -105,7 +106,7 @@ $(STAMPS)/created: | system
 
 # One stamp per dependency group in pyproject.toml.
 $(STAMPS)/build $(STAMPS)/test $(STAMPS)/platforms $(STAMPS)/coverage $(STAMPS)/wheel \
-		$(STAMPS)/wheels $(STAMPS)/docs $(STAMPS)/bench \
+		$(STAMPS)/wheels $(STAMPS)/release $(STAMPS)/docs $(STAMPS)/bench \
 		$(STAMPS)/fuzz $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -247,7 +248,8 @@ WHEELS := $(BUILD)/wheel
 
 wheel: $(STAMPS)/build $(STAMPS)/wheel
 	rm -rf $(WHEELS)
-	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) .
+	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) \
+		--config-settings=cmake.define.TVM_FFI_INSTALL_ARCHIVE=OFF .
 	auditwheel show $(WHEELS)/*.whl
 	auditwheel repair --wheel-dir dist $(WHEELS)/*.whl
 	$(PYTHON) -m venv --clear $(WHEELS)/environment
@@ -259,7 +261,15 @@ WHEELS_TARGETS ?=
 WHEELS_TWICE ?= $(or $(firstword $(WHEELS_TARGETS)),cp311-x86_64)
 
 wheels: $(STAMPS)/build $(STAMPS)/wheels
-	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --nogil "$(PYTHON_NOGIL)" \
+		--twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
+
+# Neither commits, tags nor publishes: it prints the commands that do.
+release: $(STAMPS)/build $(STAMPS)/release
+	$(BIN)/python tools/release.py $(BUILD)/release
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --nogil "$(PYTHON_NOGIL)" \
+		--out $(BUILD)/release $(WHEELS_TARGETS)
+	$(BIN)/python tools/release.py --checksums $(BUILD)/release
 
 # ---- Documentation -------------------------------------------------------------------------------
 

@@ -15,8 +15,18 @@ set_target_properties(tvm_ffi_shared PROPERTIES EXPORT_NAME shared)
 set_target_properties(tvm_ffi_static PROPERTIES EXPORT_NAME static)
 set_target_properties(tvm_ffi_minimal PROPERTIES EXPORT_NAME minimal)
 
+option(TVM_FFI_INSTALL_ARCHIVE "Install libtvm_ffi_static.a; without it, builds that link it compile it" ON)
+set(TVM_FFI_ARCHIVE)
+if(TVM_FFI_INSTALL_ARCHIVE)
+  set(TVM_FFI_ARCHIVE tvm_ffi_minimal tvm_ffi_static)
+elseif(TVM_FFI_BUILD_WHEEL)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_archive.cmake DESTINATION ${TVM_FFI_CMAKEDIR})
+else()
+  message(FATAL_ERROR "TVM_FFI_INSTALL_ARCHIVE=OFF needs the sources, which are in wheels only")
+endif()
+
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include)
-install(TARGETS tvm_ffi_header tvm_ffi_shared tvm_ffi_minimal tvm_ffi_static EXPORT tvm_ffi_targets
+install(TARGETS tvm_ffi_header tvm_ffi_shared ${TVM_FFI_ARCHIVE} EXPORT tvm_ffi_targets
   LIBRARY DESTINATION ${TVM_FFI_LIBDIR}
   ARCHIVE DESTINATION ${TVM_FFI_LIBDIR})
 
@@ -49,7 +59,8 @@ export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
-    PATTERN "*.py" EXCLUDE)  # only the build of the binding runs these scripts
+    PATTERN "*.py" EXCLUDE  # only the build of the binding runs these scripts
+    REGEX "runtime/(torch|tvm_backend|xla)$" EXCLUDE)  # built with the binding only
   # Cargo packages depend on the crate by path: `tvm-ffi-config --rust` prints the folder.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/rust/src DESTINATION rust)
   install(FILES ${PROJECT_SOURCE_DIR}/rust/Cargo.toml ${PROJECT_SOURCE_DIR}/rust/build.rs

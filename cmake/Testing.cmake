@@ -11,5 +11,7 @@ set_target_properties(tvm_ffi_testing PROPERTIES
 target_link_libraries(tvm_ffi_testing PRIVATE tvm_ffi_shared)
 target_link_options(tvm_ffi_testing PRIVATE ${TVM_FFI_COMPLETE})
 tvm_ffi_set_warnings(tvm_ffi_testing)
+# Its functions do little, and it is in each wheel.
+target_compile_options(tvm_ffi_testing PRIVATE $<$<CONFIG:Release>:-Os>)
 
 install(TARGETS tvm_ffi_testing LIBRARY DESTINATION ${TVM_FFI_LIBDIR})

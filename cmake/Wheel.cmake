@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wheels: the same bytes from each folder, and a bill of materials (PEP 770).
 
+message(STATUS "Compiling the runtime and eight extension modules: about two minutes on two processors")
+
 # Messages and backtraces contain names of source files.  CMake passes absolute names.
 add_compile_options(
   -ffile-prefix-map=${PROJECT_BINARY_DIR}/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
+# A run path of the build folder would leave its length in the library.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 
 # A configured `@` is written by the variable AT.
 set(AT "@")

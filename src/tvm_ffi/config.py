@@ -26,8 +26,10 @@ def _library_folder() -> str:
 
 def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
-    if not archive.is_file():
-        raise RuntimeError(f"Cannot find the static runtime library {archive}")
+    if not archive.is_file():  # as in published wheels
+        from .cpp._runtime_archive import runtime_archive
+
+        archive = runtime_archive()
     # -lstdc++ is needed because a C compiler does not link the C++ standard library by default.
     return f"{archive} -lstdc++ -lm -lpthread -ldl"
 
@@ -78,7 +80,7 @@ def _print_chosen() -> int:
         return 0
     try:
         lines = [find() for find in finders]
-    except RuntimeError as error:
+    except (OSError, RuntimeError, ValueError) as error:
         parser.exit(1, f"{parser.prog}: error: {error}\n")
     print("\n".join(lines))
     return 0

@@ -42,8 +42,9 @@ LAYERS = (
     {"access_path", "container", "dataclasses", "observe", "serialization", "stream", "structural"},
     {"_convert", "builds", "module"},
     {"_library", "libinfo"},
-    {"config", "export", "inspection", "stub", "utils"},
+    {"export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
+    {"config"},  # a program that may need a build
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
     {"_doctor", "cuda"},
     {"interop"},  # adapters, imported by users only

@@ -110,6 +110,52 @@ def test_a_newer_version_is_refused(tmp_path):
         build_and_run(project, libinfo.find_cmake_path())
 
 
+TARGETS = """
+foreach(name header shared)
+  add_library(tvm_ffi::${name} INTERFACE IMPORTED)
+endforeach()
+"""
+
+
+@pytest.mark.parametrize("language", ["C", "CXX"])
+def test_without_the_archive_only_targets_that_link_it_compile_it(tmp_path, language):
+    """Published wheels have `tvm_ffi_archive.cmake` in place of the archive."""
+    package = tmp_path / "package"
+    installed = package / "share/cmake/tvm_ffi"
+    shutil.copytree(libinfo.find_cmake_path(), installed)
+    (installed / "tvm_ffi_targets.cmake").write_text(TARGETS, encoding="utf-8")
+    shutil.copy(ROOT / "cmake/tvm_ffi_archive.cmake", installed)
+    # These sources only say that they are compiled.
+    (package / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(sources LANGUAGES C)\n"
+        'file(WRITE ${PROJECT_BINARY_DIR}/empty.c "")\n'
+        "add_library(tvm_ffi_minimal STATIC ${PROJECT_BINARY_DIR}/empty.c)\n"
+        "set_target_properties(tvm_ffi_minimal PROPERTIES OUTPUT_NAME tvm_ffi_static\n"
+        "  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)\n",
+        encoding="utf-8",
+    )
+    project = tmp_path / "consumer"
+    project.mkdir()
+    suffix = {"C": "c", "CXX": "cc"}[language]
+    (project / f"main.{suffix}").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    (project / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.18)\nproject(consumer LANGUAGES {language})\n"
+        "find_package(tvm_ffi CONFIG REQUIRED)\n"
+        "foreach(kind header minimal)\n"
+        f"  add_executable(with_${{kind}} main.{suffix})\n"
+        "  target_link_libraries(with_${kind} PRIVATE tvm_ffi::${kind})\n"
+        "endforeach()\n",
+        encoding="utf-8",
+    )
+    build = tmp_path / "build"
+    archive = build / "tvm_ffi_archive/lib/libtvm_ffi_static.a"
+    cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={installed}")
+    cmake("--build", build, "--target", "with_header")
+    assert not archive.exists()
+    cmake("--build", build, "--target", "with_minimal")
+    assert archive.is_file()
+
+
 NAMELESS = """
 cmake_minimum_required(VERSION 3.18)
 project(nameless LANGUAGES C)

@@ -116,6 +116,43 @@ def test_the_runtime_as_an_archive():
     assert whole == f"-Wl,-u,tvm_ffi_dynamic_loading {minimal}"
 
 
+@pytest.fixture
+def package_without_archive(tmp_path):
+    """Return a folder with a copy of the package as published wheels contain it: no archive."""
+    package = Path(libinfo.__file__).parent
+    ignored = shutil.ignore_patterns("libtvm_ffi_static.a", "__pycache__")
+    shutil.copytree(package, tmp_path / "site" / package.name, ignore=ignored)
+    return tmp_path / "site"
+
+
+def test_a_package_without_the_archive_needs_cmake_to_compile_it(package_without_archive, tmp_path):
+    """The error is one line that names the remedy; nothing is left in the build cache."""
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    (empty / "c++").symlink_to(shutil.which(os.environ.get("CXX", "c++").split()[0]) or "c++")
+    cache = tmp_path / "cache"
+    code = (
+        f"import sys; sys.path.insert(0, {str(package_without_archive)!r})\n"
+        "from tvm_ffi.config import __main__\n"
+        f"sys.executable = {str(empty / 'python')!r}\n"
+        "sys.argv = ['tvm-ffi-config', '--staticlibs']\n"
+        "__main__()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PATH": str(empty), "TVM_FFI_CACHE_DIR": str(cache), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == (
+        "tvm-ffi-config: error: libtvm_ffi_static.a must be compiled, but cmake is not found; "
+        "install it with `pip install cmake`"
+    )
+    assert not list(cache.glob("tvm_ffi_static_*"))
+
+
 def test_no_option_prints_help():
     done = run(*MODULE)
     assert done.returncode == 0
