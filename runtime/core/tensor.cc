@@ -64,6 +64,32 @@ void CheckAlignment(const DLTensor& tensor, int32_t alignment) {
   }
 }
 
+// Raises ValueError if the elements cannot be in memory: the offset or the size leads out of the
+// address space, or the dtype has a number of lanes that no type has.
+void CheckMemory(const DLTensor& tensor) {
+  DLDataType dtype = tensor.dtype;
+  // The type "void" has 0 bits and 0 lanes; scalable vectors have -2 lanes or less.
+  if ((dtype.lanes == 0 && dtype.bits != 0) || dtype.lanes == UINT16_MAX) {
+    Raise("ValueError", "FromDLPack: invalid dtype with ", static_cast<int16_t>(dtype.lanes),
+          " lanes");
+  }
+  uint64_t base =
+      HasAddressableData(tensor.device.device_type) ? reinterpret_cast<uintptr_t>(tensor.data) : 0;
+  uint64_t first;
+  if (tensor.byte_offset > INT64_MAX || __builtin_add_overflow(base, tensor.byte_offset, &first)) {
+    Raise("ValueError", "FromDLPack: byte_offset ", tensor.byte_offset,
+          " leads out of the address space");
+  }
+  if (tensor.strides != nullptr || !HasElements(tensor)) return;
+  int64_t bits = dtype.bits * std::max<int64_t>(static_cast<int16_t>(dtype.lanes), 1);
+  for (int32_t dim = 0; dim < tensor.ndim; ++dim) {
+    if (__builtin_mul_overflow(bits, tensor.shape[dim], &bits)) {
+      Raise("ValueError", "FromDLPack: the size in bits overflows int64 at shape[", dim,
+            "] = ", tensor.shape[dim]);
+    }
+  }
+}
+
 // A tensor that owns `managed`, a DLManagedTensor or DLManagedTensorVersioned.
 template <typename Managed>
 struct ManagedTensorObject : TensorObject {
@@ -116,6 +142,7 @@ Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t re
   if (managed->dl_tensor.data == nullptr && HasElements(managed->dl_tensor)) {
     Raise("ValueError", "FromDLPack: the tensor has elements but no data");
   }
+  CheckMemory(managed->dl_tensor);
   CheckAlignment(managed->dl_tensor, require_alignment);
   if (require_contiguous != 0 && !IsCompact(managed->dl_tensor)) {
     Raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");

@@ -58,6 +58,8 @@ struct FileStatus {
   // file has the same two numbers.
   uint64_t volume = 0;
   uint64_t number = 0;
+  // The time of the last change of the content, in a unit of the system; 0 if it is unknown.
+  uint64_t modified = 0;
 };
 
 FileStatus StatusOfFile(const std::string& path);

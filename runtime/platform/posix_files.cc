@@ -20,6 +20,13 @@ FileStatus StatusOfFile(const std::string& path) {
   result.kind = S_ISDIR(status.st_mode) ? FileKind::kFolder : FileKind::kFile;
   result.volume = static_cast<uint64_t>(status.st_dev);
   result.number = static_cast<uint64_t>(status.st_ino);
+#if defined(__APPLE__)
+  const struct timespec& modified = status.st_mtimespec;
+#else
+  const struct timespec& modified = status.st_mtim;
+#endif
+  result.modified = static_cast<uint64_t>(modified.tv_sec) * 1000000000 +
+                    static_cast<uint64_t>(modified.tv_nsec);
   return result;
 }
 

@@ -30,6 +30,8 @@ FileStatus StatusOfFile(const std::string& path) {
     result.kind = is_folder ? FileKind::kFolder : FileKind::kFile;
     result.volume = status.dwVolumeSerialNumber;
     result.number = uint64_t{status.nFileIndexHigh} << 32 | status.nFileIndexLow;
+    const FILETIME& modified = status.ftLastWriteTime;
+    result.modified = uint64_t{modified.dwHighDateTime} << 32 | modified.dwLowDateTime;
   }
   CloseHandle(file);
   return result;

@@ -81,7 +81,7 @@ TEST_CASE("a weak symbol may be missing") {
 TEST_CASE("a missing function of a third-party library is reported by a warning") {
   std::string text = Use("needing_foreign", 9).stderr_text;
   CHECK_EQ(text, "initialiser ran\nwarning: " + Path("needing_foreign") +
-                     " was loaded, but it needs `no_such_function`, which no library loaded with "
+                     " is loaded, but it needs `no_such_function`, which no library loaded with "
                      "it defines; a call of this function ends the process: link the library that "
                      "defines it\n");
 }

@@ -183,11 +183,27 @@ void ImpossibleDescriptionsAreRefused() {
   CheckRefused(too_many, "overflows int64 at shape[1]");
   Source empty_but_absurd({0, int64_t{1} << 32, int64_t{1} << 32});
   CheckRefused(empty_but_absurd, "overflows int64 at shape[2]");
+  Source too_large({int64_t{1} << 60});
+  CheckRefused(too_large, "the size in bits overflows int64 at shape[0]");
+  for (uint64_t offset : {uint64_t{1} << 63, UINT64_MAX - 3}) {
+    Source outside({2});
+    outside.managed.dl_tensor.byte_offset = offset;
+    CheckRefused(outside, "leads out of the address space");
+  }
+  Source wrapped({2});
+  wrapped.managed.dl_tensor.data = reinterpret_cast<void*>(~uintptr_t{15});
+  wrapped.managed.dl_tensor.byte_offset = 16;
+  CheckRefused(wrapped, "byte_offset 16 leads out of the address space");
+  for (int lanes : {0, -1}) {
+    Source without_lanes({2});
+    without_lanes.managed.dl_tensor.dtype.lanes = static_cast<uint16_t>(lanes);
+    CheckRefused(without_lanes, lanes == 0 ? "with 0 lanes" : "with -1 lanes");
+  }
 }
 
 template <typename Source>
 void LargestDescriptionsAreAccepted() {
-  Source many_elements({int64_t{1} << 31, int64_t{1} << 31});
+  Source many_elements({int64_t{1} << 29, int64_t{1} << 28});
   Source many_dimensions(std::vector<int64_t>(1024, 1));
   for (Source* source : {&many_elements, &many_dimensions}) {
     TVMFFIObjectHandle tensor = nullptr;

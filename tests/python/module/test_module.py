@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -59,8 +60,40 @@ def test_a_missing_function_is_reported_when_the_library_is_loaded(tmp_path, cap
     subprocess.run(command, cwd=tmp_path, check=True)
     module = load_module(tmp_path / "missing.so", keep_module_alive=False)
     assert module.f() is None
-    message = f"warning: {tmp_path}/missing.so was loaded, but it needs `no_such_function`"
+    message = f"warning: {tmp_path}/missing.so is loaded, but it needs `no_such_function`"
     assert message in capfd.readouterr().err
+
+
+CALLS_MISSING_WHEN_LOADED = """
+int no_such_function(void);
+__attribute__((constructor)) static void call(void) { no_such_function(); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+def test_the_warning_comes_before_an_initialiser_ends_the_process(tmp_path, run_python):
+    """Regression: the process ended before the warning that names the function."""
+    (tmp_path / "missing.c").write_text(CALLS_MISSING_WHEN_LOADED)
+    command = ["cc", "-fPIC", "-shared", "-Wl,-z,lazy", "missing.c", "-o", "missing.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = run_python(f"import tvm_ffi; tvm_ffi.load_module({str(tmp_path / 'missing.so')!r})")
+    assert done.returncode != 0
+    first, _, rest = done.stderr.partition("\n")
+    assert first.startswith(f"warning: {tmp_path}/missing.so is loaded, but it needs `no_such")
+    assert "symbol lookup error" in rest
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+@pytest.mark.parametrize("symbol", ["__asan_init", "__tsan_init"])
+def test_a_library_without_its_sanitizer_is_refused(tmp_path, symbol):
+    """Regression: loading a library that was compiled with -fsanitize ended the process."""
+    source = CALLS_MISSING_WHEN_LOADED.replace("no_such_function", symbol)
+    (tmp_path / "checked.c").write_text(source)
+    command = ["cc", "-fPIC", "-shared", "checked.c", "-o", "checked.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    message = f"compiled with -fsanitize and needs `{symbol}`; link it with the same option"
+    with pytest.raises(RuntimeError, match=message):
+        load_module(tmp_path / "checked.so")
 
 
 @pytest.mark.parametrize("key", [0, None, b"count", ("count",)], ids=repr)
@@ -413,6 +446,30 @@ def test_a_library_that_was_replaced_is_loaded_beside_the_first(tmp_path, keep_m
         assert load_module(path, keep_module_alive=keep_module_alive).count() == number
         assert pickle.loads(pickle.dumps(module)).count() == number
     assert [count() for count in counts] == [100, 200, 300]
+
+
+@pytest.mark.parametrize("is_other_path", [False, True], ids=["same path", "other path"])
+def test_a_loaded_library_whose_file_was_written_to_is_refused(tmp_path, run_python, is_other_path):
+    """Regression: the process ended when a damaged library was loaded again."""
+    path, other = tmp_path / "written.so", tmp_path / "other.so"
+    _write_library(path, 100)
+    os.link(path, other)
+    code = f"""
+        import os, tvm_ffi
+        path = {str(path)!r}
+        content = open(path, "rb").read()
+        assert tvm_ffi.load_module(path).count() == 100
+        with open(path, "wb") as file:
+            file.write(content)
+        try:
+            tvm_ffi.load_module({str(other if is_other_path else path)!r})
+        except RuntimeError as error:
+            print(error, flush=True)
+        os._exit(0)  # the damaged library cannot run its finalisers
+    """
+    done = run_python(textwrap.dedent(code))
+    assert done.returncode == 0, done.stderr
+    assert "it is loaded, and its file was written to since then" in done.stdout
 
 
 def test_a_relative_path_is_a_file_of_the_present_working_directory(tmp_path, monkeypatch):

@@ -87,36 +87,93 @@ std::string NeedingLibrary(const std::string& path, const platform::LoadFailure&
   ThrowLoadError(path, reason);
 }
 
-// Warns that a library was opened although a symbol outside the ABI is missing.
+// Warns that a library is opened although a symbol outside the ABI is missing.
 void WarnOfMissingSymbol(const std::string& path, const platform::LoadFailure& failure) {
   std::fprintf(stderr,
-               "warning: %s was loaded, but %s needs %s, which no library loaded with it defines; "
+               "warning: %s is loaded, but %s needs %s, which no library loaded with it defines; "
                "a call of this function ends the process: link the library that defines it\n",
                path.c_str(), NeedingLibrary(path, failure).c_str(),
                DisplayName(failure.missing_symbol).c_str());
 }
 
-// Returns the path by which the loader must be called to load the file that is at `path` now.
-//
-// The loader returns a loaded library for the path by which it was loaded, without a look at the
-// file.  If another file has replaced the library's file, a longer path to the same name lets the
-// loader find the new file.  `status` is the status of the file.
-std::string PathOfPresentFile(const std::string& path, const platform::FileStatus& status) {
+// The files of the libraries that this process has loaded.
+class LoadedFiles {
+ public:
+  static LoadedFiles& Global() {
+    static auto* files = new LoadedFiles();
+    return *files;
+  }
+
+  // Returns the path by which the loader must be called to load the file that is at `path` now.
+  //
+  // The loader returns a loaded library for the path by which it was loaded, without a look at the
+  // file.  If another file has replaced the library's file, a longer path to the same name lets the
+  // loader find the new file.  `status` is the status of the file.
+  std::string PathOfPresentFile(const std::string& path, const platform::FileStatus& status) {
+    File file(status.volume, status.number);
+    std::lock_guard<std::mutex> lock(mutex_);
+    // The numbers of a loaded file are not reused, because the mapping of the library keeps it.
+    Loaded& last = by_path_.try_emplace(path, Loaded{file, path}).first->second;
+    if (last.file != file) {
+      size_t name = platform::FileNameIn(last.path);
+      last = {file, last.path.substr(0, name) + "./" + last.path.substr(name)};
+    }
+    return last.path;
+  }
+
+  // Returns true if the file belongs to a loaded library and was written to after it was loaded.
+  // Writing has then changed the library's code and undone its relocations in this process.
+  bool IsOverwritten(const platform::FileStatus& status) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = modified_.find(File(status.volume, status.number));
+    return found != modified_.end() && found->second != status.modified;
+  }
+
+  void Add(const platform::FileStatus& status) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    modified_.try_emplace(File(status.volume, status.number), status.modified);
+  }
+
+ private:
+  using File = std::pair<uint64_t, uint64_t>;
   struct Loaded {
-    std::pair<uint64_t, uint64_t> file;
+    File file;
     std::string path;
   };
-  static auto* mutex = new std::mutex();
-  static auto* loaded = new std::map<std::string, Loaded>();
-  std::pair<uint64_t, uint64_t> file(status.volume, status.number);
-  std::lock_guard<std::mutex> lock(*mutex);
-  // The numbers of a loaded file are not reused, because the mapping of the library keeps it.
-  Loaded& last = loaded->try_emplace(path, Loaded{file, path}).first->second;
-  if (last.file != file) {
-    size_t name = platform::FileNameIn(last.path);
-    last = {file, last.path.substr(0, name) + "./" + last.path.substr(name)};
+  std::mutex mutex_;
+  std::map<std::string, Loaded> by_path_;
+  std::map<File, uint64_t> modified_;
+};
+
+// Returns true for the functions that compilers call in code compiled with -fsanitize.
+bool IsSanitizerSymbol(const std::string& symbol) {
+  for (const char* prefix : {"__asan_", "__hwasan_", "__msan_", "__tsan_"}) {
+    if (symbol.rfind(prefix, 0) == 0) return true;
   }
-  return last.path;
+  return false;
+}
+
+// Opens a library that lacks symbols of the ABI itself: libraries to which it links may define
+// them.
+//
+// With kNow, the loader binds all symbols before it runs an initialiser, and fails if a symbol is
+// missing.  If the loader's message names a symbol outside the ABI, this function warns and returns
+// NULL, and the library may be opened with kLazy, because it may never call that function.
+void* OpenWithSymbols(const std::string& path) {
+  platform::LoadFailure failure;
+  void* handle = platform::OpenLibrary(path, platform::Binding::kNow, &failure);
+  if (handle != nullptr || failure.missing_symbol.empty()) return handle;
+  if (IsAbiSymbol(failure.missing_symbol)) ThrowMissingSymbol(path, failure);
+  if (IsSanitizerSymbol(failure.missing_symbol)) {
+    ThrowLoadError(path, NeedingLibrary(path, failure) +
+                             " was compiled with -fsanitize and needs " +
+                             DisplayName(failure.missing_symbol) +
+                             "; link it with the same option and start the program with the "
+                             "sanitizer's runtime in LD_PRELOAD");
+  }
+  // Warn before the library is opened: an initialiser that calls the function ends the process.
+  WarnOfMissingSymbol(path, failure);
+  return nullptr;
 }
 
 // Opens the library and returns its handle.  If a check of the file fails, throws before any code
@@ -128,35 +185,35 @@ void* Open(const std::string& given_path) {
   // A file whose name has no folder is not checked, because the loader searches its path for such a
   // name, so the path of the file is unknown here.
   platform::LibraryCheck check;
-  platform::LoadFailure failure, lazy_failure;
+  platform::FileStatus status;
   if (platform::FileNameIn(path) > 0) {
-    platform::FileStatus status = platform::StatusOfFile(path);
+    status = platform::StatusOfFile(path);
     if (status.kind == platform::FileKind::kMissing) {
       ThrowMissingFile(path, "the file does not exist");
     } else if (status.kind == platform::FileKind::kFolder) {
       ThrowLoadError(path, "it is a folder, not a file");
     } else if (status.kind == platform::FileKind::kFile) {
-      path = PathOfPresentFile(path, status);
+      if (LoadedFiles::Global().IsOverwritten(status)) {
+        ThrowLoadError(path,
+                       "it is loaded, and its file was written to since then, which has damaged "
+                       "the code in this process; start the process again, and replace such a file "
+                       "by renaming a new one");
+      }
+      path = LoadedFiles::Global().PathOfPresentFile(path, status);
     }
     check = platform::CheckLibraryFile(path);
   }
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
-  if (!check.missing_symbols.empty()) {
-    // A library that this library links to may define the missing symbols.  With kNow, the loader
-    // binds all symbols before it runs an initialiser, and fails if a symbol is missing.  If the
-    // loader's message names a symbol outside the ABI, the library is opened lazily below, because
-    // it may never call that function.
-    void* handle = platform::OpenLibrary(path, platform::Binding::kNow, &lazy_failure);
-    if (handle != nullptr) return handle;
-    if (IsAbiSymbol(lazy_failure.missing_symbol)) ThrowMissingSymbol(path, lazy_failure);
+  void* handle = check.missing_symbols.empty() ? nullptr : OpenWithSymbols(path);
+  platform::LoadFailure failure;
+  if (handle == nullptr) handle = platform::OpenLibrary(path, platform::Binding::kLazy, &failure);
+  if (handle == nullptr) {
+    if (IsAbiSymbol(failure.missing_symbol)) ThrowMissingSymbol(path, failure);
+    if (failure.is_missing_file) ThrowMissingFile(path, failure.message);
+    ThrowLoadError(path, failure.message);
   }
-  if (void* handle = platform::OpenLibrary(path, platform::Binding::kLazy, &failure)) {
-    if (!lazy_failure.missing_symbol.empty()) WarnOfMissingSymbol(path, lazy_failure);
-    return handle;
-  }
-  if (IsAbiSymbol(failure.missing_symbol)) ThrowMissingSymbol(path, failure);
-  if (failure.is_missing_file) ThrowMissingFile(path, failure.message);
-  ThrowLoadError(path, failure.message);
+  if (status.kind == platform::FileKind::kFile) LoadedFiles::Global().Add(status);
+  return handle;
 }
 
 }  // namespace
