@@ -76,10 +76,21 @@ TVM_FFI_HIDDEN_ TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* func
   return result;
 }
 
-// Returns the Int or Bool result of a type hook as an integer; throws the result if it is an Error.
-inline int64_t TakeHookResult(const Any& result) {
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBadHookResult(const char* name, const Any& result) {
   if (result.type_index() == kTVMFFIError)
     throw AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(result);
+  MessageStream text;
+  text << "`" << name << "` must return an int or bool, got " << result.GetTypeKey();
+  ThrowError("TypeError", text);
+}
+
+// Returns the Int or Bool result of a type hook as an integer; throws the result if it is an Error,
+// and TypeError if it has another type.
+inline int64_t TakeHookResult(const char* name, const Any& result) {
+  int32_t index = result.type_index();
+  if (TVM_FFI_PREDICT_FALSE(index != kTVMFFIInt && index != kTVMFFIBool)) {
+    ThrowBadHookResult(name, result);
+  }
   return AnyUnsafe::TVMFFIAnyPtrFromAny(result)->v_int64;
 }
 
@@ -134,12 +145,13 @@ struct AnyHash {
     if (hook->type_index == kTVMFFIOpaquePtr) {
       using FHash = TVMFFIAny (*)(const Any&);
       return static_cast<uint64_t>(detail::TakeHookResult(
+          "__any_hash__",
           detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(reinterpret_cast<FHash>(hook->v_ptr)(src))));
     }
     if (hook->type_index != kTVMFFIFunction) detail::ThrowBadHook("__any_hash__");
     AnyView args[] = {src};
     return static_cast<uint64_t>(
-        detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 1)));
+        detail::TakeHookResult("__any_hash__", detail::CallHookFunction(hook->v_obj, args, 1)));
   }
 
  private:
@@ -174,12 +186,14 @@ struct AnyEqual {
                                                          const Any& rhs) {
     if (hook->type_index == kTVMFFIOpaquePtr) {
       using FEqual = TVMFFIAny (*)(const Any&, const Any&);
-      return detail::TakeHookResult(detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(
-                 reinterpret_cast<FEqual>(hook->v_ptr)(lhs, rhs))) != 0;
+      return detail::TakeHookResult("__any_equal__",
+                                    detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(
+                                        reinterpret_cast<FEqual>(hook->v_ptr)(lhs, rhs))) != 0;
     }
     if (hook->type_index != kTVMFFIFunction) detail::ThrowBadHook("__any_equal__");
     AnyView args[] = {lhs, rhs};
-    return detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 2)) != 0;
+    return detail::TakeHookResult("__any_equal__",
+                                  detail::CallHookFunction(hook->v_obj, args, 2)) != 0;
   }
 
  private:

@@ -152,7 +152,9 @@ def _changes(console: Console, heading: str, changes: Iterable[Change]) -> None:
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True)
+    console.width = max(console.width, 20)  # rich writes nothing with COLUMNS=0
+    return console
 
 
 def _heading(console: Console, text: str) -> None:

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -106,7 +107,13 @@ def _headers(steps: Iterable[Step], folder: Path) -> list[str]:
     found: dict[str, None] = {}
     for step in steps:
         if step.depfile:
-            for name in parse_depfile(os.fsdecode((folder / step.depfile).read_bytes())):
+            try:
+                content = (folder / step.depfile).read_bytes()
+            except FileNotFoundError:
+                command = shlex.join(step.command)
+                text = f"the command wrote no list of headers; is it a compiler? {command}"
+                raise RuntimeError(text) from None
+            for name in parse_depfile(os.fsdecode(content)):
                 path = os.path.join(folder, name)  # noqa: PTH118  (pathlib would remove "..")
                 if path != os.devnull and (not path.startswith(inside) or "/../" in path):
                     found[path] = None

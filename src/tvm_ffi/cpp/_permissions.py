@@ -190,9 +190,14 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
 
 
 def _check_component(path: Path, status: os.stat_result, alternative: str) -> None:
-    """Raise PermissionError if another user may replace this link or an entry of this folder."""
+    """Raise PermissionError if another user may replace this link or an entry of this folder.
+
+    Raises NotADirectoryError if the component is neither a link nor a folder.
+    """
     if not (status.st_uid == _OVERFLOW_UID and has_unmapped_owners()):
         _check_owner(path, status, alternative)
+    if not (stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise _not_a_folder(path, alternative)
     # The mode of a link has no meaning.  In a sticky folder, other users cannot rename or remove
     # the caller's entries.
     if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:

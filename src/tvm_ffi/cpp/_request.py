@@ -190,7 +190,11 @@ def _words(options: Options, name: str) -> tuple[str, ...]:
     """Return the words of a parameter with options; a string is split like a shell command."""
     value = getattr(options, name)
     if not isinstance(value, str):
-        return tuple(value or ())
+        words = tuple(value or ())
+        for word in words:
+            if not isinstance(word, str):
+                raise TypeError(f"{name} must contain str, got {word!r}")
+        return words
     try:
         return tuple(shlex.split(value))
     except ValueError as error:

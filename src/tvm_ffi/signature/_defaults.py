@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from .._schema.dtypes import integer_range
+from .._schema.dtypes import FLOAT32_END, integer_range
 from .._schema.schema import Schema
 from .._schema.utf8 import checked_utf8
 from ._literals import builtin_value
@@ -64,11 +65,14 @@ def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
     limits = integer_range(type_.dtype)
     if isinstance(default, int) and not isinstance(default, bool):
         if limits is None:
-            return _float(where, default)
+            return _scalar(where, type_, _float(where, default))
         if not limits[0] <= default <= limits[1]:
             raise ValueError(f"{where}: {default} does not fit {type_.dtype}")
         return default
     if isinstance(default, float) and limits is None:
+        is_single = type_.dtype == "float32"
+        if is_single and math.isfinite(default) and abs(default) >= FLOAT32_END:
+            raise ValueError(f"{where}: {default} does not fit float32")
         return default
     raise TypeError(f"{where}: expected {type_.dtype}, got {default!r}")
 

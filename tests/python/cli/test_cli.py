@@ -52,6 +52,12 @@ def folder(tmp_path):
     return tmp_path
 
 
+def test_a_terminal_without_columns_does_not_hide_the_report(folder):
+    """Regression: nothing was printed."""
+    expected = run("inspect", "good.so", folder=folder)
+    assert run("inspect", "good.so", folder=folder, COLUMNS="0") == expected
+
+
 def test_report(folder):
     status, printed, complaints = run("inspect", "good.so", folder=folder)
     assert (status, complaints) == (0, "")

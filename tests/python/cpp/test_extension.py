@@ -435,6 +435,8 @@ def _commands_of(path: str) -> list[list[str]]:
 
 @needs_cc
 def test_a_string_that_is_no_shell_command_is_refused():
+    with pytest.raises(TypeError, match=r"^extra_cflags must contain str, got 1$"):
+        cpp.load_inline("words", c_sources=ANSWER_C, extra_cflags=[1])
     message = r"extra_ldflags must be words of a shell command, got \"'open\": No closing quotation"
     with pytest.raises(ValueError, match=message):
         cpp.build_inline("open", c_sources=ANSWER_C, extra_ldflags="'open")

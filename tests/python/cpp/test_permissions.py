@@ -253,6 +253,13 @@ def test_a_file_in_the_path_of_the_cache_is_an_error(tmp_path, monkeypatch, belo
         build()
 
 
+def test_a_device_as_the_cache_is_not_a_folder(monkeypatch):
+    """Regression: the error proposed `chmod` of the device."""
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", "/dev/null")
+    with pytest.raises(NotADirectoryError, match="set TVM_FFI_CACHE_DIR to a .*: '/dev/null'"):
+        build()
+
+
 def test_a_cycle_of_links_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "link")
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))

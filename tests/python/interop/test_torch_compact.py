@@ -46,6 +46,12 @@ def test_strided_argument_is_copied(packed):
     assert torch.equal(torch.vmap(lambda column: packed(column, 3.0), in_dims=1)(x), x.T * 3)
 
 
+def test_vmap_over_no_elements_names_the_missing_rule(packed):
+    """Regression: IndexError from the adapter."""
+    with pytest.raises(ValueError, match="vmap over 0 elements needs a batching rule; pass vmap="):
+        torch.vmap(lambda row: packed(row, 3.0))(torch.zeros(0, 3))
+
+
 def test_gradient_of_a_sum_is_copied(packed):
     """The gradient of `sum` is expanded: its strides are 0."""
     x = torch.ones(3, requires_grad=True)

@@ -285,6 +285,7 @@ def test_text_and_json_round_trip(signature):
         ("f(x: int = True)", "default of parameter 'x': expected int, got True"),
         ("f(x: int8 = 128)", "default of parameter 'x': 128 does not fit int8"),
         ("f(x: int = 99999999999999999999)", "does not fit 64 bits"),
+        ("f(x: float32 = 1e300)", r"default of parameter .x.: 1e\+300 does not fit float32"),
         ("f(x: float32[n] = 1)", r"the only default of a tensor is None; write '\| None'"),
         ("f(x: int = 1, y: int)", "'y' without a default follows 'x'"),
         ("f(x: out int)", "parameter 'x' cannot be 'out': values of type int are immutable"),

@@ -471,7 +471,12 @@ cdef bint _shows_values(Tensor wrapper) except -1:
 
 cdef str _summary(Tensor tensor):
     """Return dtype, shape and device as text for `repr`."""
-    return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
+    cdef object dtype
+    try:
+        dtype = tensor.dtype
+    except ValueError:  # the type code of the tensor has no name
+        dtype = f"<dtype {_dtype_triple(tensor)}>"
+    return f"{dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
 
 
 cdef object _copy_of_content(Tensor wrapper):

@@ -55,10 +55,10 @@ cdef tuple _parse_device(str text):
             f"{did_you_mean(parts[0], known)}")
     if len(parts) == 1:
         return device_type, None
-    try:
-        return device_type, int(parts[1])
-    except ValueError:
-        raise ValueError(f"Invalid device index: {parts[1]}") from None
+    # Checks the digits, because `int` also accepts underscores and the digits of other scripts.
+    if not (parts[1].isascii() and parts[1].removeprefix("-").isdigit()):
+        raise ValueError(f"Invalid device index: {parts[1]}")
+    return device_type, int(parts[1])
 
 
 def _index_of(index):

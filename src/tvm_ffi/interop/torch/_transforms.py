@@ -157,6 +157,11 @@ class _Call:
         self, batch_size: int, in_dims: tuple[int | None, ...], values: tuple[Any, ...]
     ) -> Any:
         """Call the operator once per batch element, as torch does without a batching rule."""
+        if batch_size == 0:
+            raise ValueError(
+                f"{self._name}: torch.vmap over 0 elements needs a batching rule; pass vmap= to "
+                "tvm_ffi.interop.torch.register"
+            )
         results = [
             self.forward(
                 *(

@@ -145,6 +145,36 @@ class _ChangingKey(tvm_ffi.Object):
         return self.value == other.value
 
 
+class _WrongHook:
+    hash_result: object = 1
+    equal_result: object = True
+
+
+@tvm_ffi.dataclasses.py_class("test.container.WrongHookKey")
+class _WrongHookKey(tvm_ffi.Object):
+    value: int
+
+    def __any_hash__(self):
+        return _WrongHook.hash_result
+
+    def __any_equal__(self, other):
+        return _WrongHook.equal_result
+
+
+def test_key_hooks_that_return_another_type_raise(monkeypatch):
+    """Regression: the address of a str served as its hash, and the key was never found again."""
+    table = Dict({i: i for i in range(50)})
+    monkeypatch.setattr(_WrongHook, "hash_result", "a string of more than eight bytes")
+    with pytest.raises(TypeError, match=r"`__any_hash__` must return an int or bool, got ffi.Str"):
+        table[_WrongHookKey(1)] = 1
+    monkeypatch.undo()
+    table[_WrongHookKey(1)] = 1
+    monkeypatch.setattr(_WrongHook, "equal_result", None)
+    with pytest.raises(TypeError, match=r"`__any_equal__` must return an int or bool, got None"):
+        table[_WrongHookKey(2)] = 1
+    assert len(table) == 51
+
+
 @pytest.mark.parametrize("size", [3, 4, 7, 15, 40])
 @pytest.mark.parametrize("change", ["clear", "grow"])
 def test_key_hooks_that_change_their_dict_raise(size, change):

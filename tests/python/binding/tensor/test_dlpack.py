@@ -310,6 +310,26 @@ def test_more_bytes_than_the_address_space_are_refused(version):
     )
 
 
+@BOTH_KINDS
+@pytest.mark.parametrize("offset", [2**63, 2**64 - 4])
+def test_an_offset_out_of_the_address_space_is_refused(version, offset):
+    """Regression: the first read of an element ended the process."""
+    refused(Source(byte_offset=offset, version=version), ValueError, f"byte_offset {offset} leads")
+
+
+@BOTH_KINDS
+@pytest.mark.parametrize("lanes", [0, 0xFFFF])
+def test_dtypes_without_lanes_are_refused(version, lanes):
+    refused(Source(dtype=(2, 32, lanes), version=version), ValueError, "invalid dtype with")
+
+
+def test_a_dtype_without_a_name_has_a_repr():
+    tensor = tvm_ffi.from_dlpack(Source(dtype=(99, 32, 1)))
+    assert repr(tensor) == "<dtype (99, 32, 1)>[3, 4]@cpu:0"
+    with pytest.raises(ValueError, match="unknown type_code=99"):
+        _ = tensor.dtype
+
+
 def test_padded_small_types_are_refused():
     with pytest.raises(RuntimeError, match="padded sub-byte elements are not supported"):
         tvm_ffi.from_dlpack(Source(flags=4))

@@ -79,7 +79,7 @@ for code in range(20):
             assert type(result) is tvm_ffi.Tensor, (code, bits)
         else:  # newer dtypes, which depend on the release of torch
             assert type(result) in (torch.Tensor, tvm_ffi.Tensor)
-for dtype in ((2, 32, 0), (2, 32, 2), (0, 8, 4), (17, 4, 1), (1, 64, 65535)):
+for dtype in ((2, 32, 2), (0, 8, 4), (17, 4, 1), (1, 64, 65534)):
     assert stays(dtype=dtype, shape=(1,), strides=(1,)), dtype
 """)
 
@@ -95,7 +95,7 @@ for strides in ((4, 1), (0, 0), (0, 1), (1, 3), (2**59, 1), None):
 # torch counts at most 2^63 - 1 bytes of memory: 2^61 - 1 elements of 4 bytes
 assert not stays(shape=(2,), strides=(2**61 - 2,))
 assert stays(shape=(2,), strides=(2**61 - 1,))
-assert stays(shape=(2**61,), strides=None)
+assert stays(shape=(2**61,), strides=(1,))
 assert not stays(shape=(2**62,), strides=(0,))
 # strides of dimensions with fewer than two elements, and of empty tensors, have no effect
 assert not stays(shape=(1, 4), strides=(-4, 1))

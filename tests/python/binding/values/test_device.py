@@ -76,6 +76,8 @@ def test_the_index_comes_from_the_string_or_an_argument(arguments, expected):
         (("CPU",), ValueError, "Unknown device: CPU"),
         (("",), ValueError, "Unknown device"),
         (("cpu:x",), ValueError, "Invalid device index: x"),
+        (("cpu:1_0",), ValueError, "Invalid device index: 1_0"),
+        (("cuda:\u0663",), ValueError, "Invalid device index: \u0663"),
         (("cpu:",), ValueError, "Invalid device index"),
         (("cpu:0:1",), ValueError, "Invalid device: cpu:0:1"),
         (("cpu", 1.0), TypeError, "Invalid device index: 1.0"),
