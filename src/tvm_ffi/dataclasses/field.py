@@ -204,8 +204,8 @@ def field(
     converter : callable
         Function that is called with the value in ``__init__`` and in assignments; its result is
         checked and stored.  The value has passed through native code: a list arrives as an `Array`.
-        ``__init__`` raises an error with the name of the field, whose ``__cause__`` is the exception
-        of the converter.
+        If it raises an exception, ``__init__`` raises an error with the name of the field, whose
+        ``__cause__`` is the exception.
     **extra_kwargs
         Options for hooks of the class; an option that no hook handles is an error.
 
