@@ -102,9 +102,12 @@ struct CallState {
 // The innermost call of this thread.
 thread_local CallState* current_call = nullptr;
 
-DLTensor* TensorOf(const TVMFFIAny& arg) {
-  if (arg.type_index == kTVMFFIDLTensorPtr) return static_cast<DLTensor*>(arg.v_ptr);
-  return arg.type_index == kTVMFFITensor ? TVMFFITensorGetDLTensorPtr(arg.v_obj) : nullptr;
+// Returns the tensor of an argument; null for other arguments and for released objects.
+const DLTensor* TensorOf(const TVMFFIAny& arg) {
+  if (arg.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(arg.v_ptr);
+  bool is_live =
+      arg.type_index == kTVMFFITensor && arg.v_obj != nullptr && StrongCount(arg.v_obj) > 0;
+  return is_live ? TVMFFITensorGetDLTensorPtr(arg.v_obj) : nullptr;
 }
 
 bool IsLeaf(int32_t type_index) {
@@ -119,9 +122,13 @@ std::string Hex(uint64_t value) {
 }
 
 std::string TypeName(int32_t type_index) {
-  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(type_index);
-  if (info == nullptr) return "type index " + std::to_string(type_index);
-  return std::string(info->type_key.data, info->type_key.size);
+  const TVMFFIByteArray& key = TVMFFIGetTypeInfo(type_index)->type_key;
+  return std::string(key.data, key.size);
+}
+
+// Placeholders of unregistered types have no ancestors.
+bool IsRegisteredObjectType(int32_t type_index) {
+  return type_index == kTVMFFIObject || TVMFFIGetTypeInfo(type_index)->type_depth > 0;
 }
 
 // ---- The host language --------------------------------------------------------------------------
@@ -500,9 +507,10 @@ void Debug::CheckObject(const TVMFFIObservedCall& call, const CallState& state,
   auto report = [&](const char* rule, std::string message) {
     Report(call, state, kResult, rule, std::move(message));
   };
-  if (TVMFFIGetTypeInfo(result.type_index) == nullptr) {
-    return report("any.type-index",
-                  "no type has the type index " + std::to_string(result.type_index));
+  if (!IsRegisteredObjectType(result.type_index)) {
+    report("any.type-index", "no type has the type index " + std::to_string(result.type_index));
+    std::memset(call.slot, 0, sizeof(*call.slot));
+    return;
   }
   if (result.v_obj == nullptr) {
     report("any.null-object", "a null pointer as " + TypeName(result.type_index));
@@ -510,9 +518,10 @@ void Debug::CheckObject(const TVMFFIObservedCall& call, const CallState& state,
     return;
   }
   if (result.v_obj->type_index != result.type_index) {
-    return report("any.object-type", "the result has the type " + TypeName(result.type_index) +
-                                         ", its object the type " +
-                                         TypeName(result.v_obj->type_index));
+    report("any.object-type", "the result has the type " + TypeName(result.type_index) +
+                                  ", its object the type " + TypeName(result.v_obj->type_index));
+    call.slot->type_index = result.v_obj->type_index;
+    return;
   }
   if (StrongCount(result.v_obj) == 0) {
     return report("object.used-after-release", "an object that has been released");

@@ -82,10 +82,7 @@ KERNEL(unknown_index) { return Return(result, 40, 0); }
 
 KERNEL(negative_index) { return Return(result, -3, 0); }
 
-KERNEL(unknown_object_index) {
-  TVMFFIObjectIncRef(args[0].v_obj);
-  return Return(result, 1000000, args[0].v_int64);
-}
+KERNEL(unknown_object_index) { return Return(result, 1000000, args[0].v_int64); }
 
 KERNEL(null_tensor) { return Return(result, kTVMFFITensor, 0); }
 
@@ -94,7 +91,7 @@ KERNEL(wrong_object_type) {
   return Return(result, kTVMFFIFunction, args[0].v_int64);
 }
 
-KERNEL(raw_string) { return Return(result, kTVMFFIRawStr, (int64_t)(intptr_t) "static"); }
+KERNEL(raw_string) { return Return(result, kTVMFFIRawStr, (int64_t)(intptr_t)"static"); }
 
 KERNEL(byte_array) {
   static TVMFFIByteArray bytes = {"static", 6};
@@ -157,6 +154,12 @@ KERNEL(keeps_argument) {
 KERNEL(keeps_on_error) {
   TVMFFIObjectIncRef(args[0].v_obj);
   return Fail("ValueError", "failed", -1);
+}
+
+/* release(x, n) releases references that other kernels kept. */
+KERNEL(release) {
+  for (int64_t i = 0; i < args[1].v_int64; ++i) TVMFFIObjectDecRef(args[0].v_obj);
+  return 0;
 }
 
 KERNEL(writes_arguments) {
@@ -250,22 +253,21 @@ KERNEL(changes_ndim) {
 
 /* ---- Environment --------------------------------------------------------------------------- */
 
-KERNEL(leaves_stream) {
-  return TVMFFIEnvSetStream(kDLCUDA, 0, (TVMFFIStreamHandle)args[0].v_ptr, NULL);
-}
-
 static int Allocate(DLTensor* prototype MAYBE_UNUSED, DLManagedTensorVersioned** out MAYBE_UNUSED,
                     void* error_ctx, void (*set_error)(void*, const char*, const char*)) {
   set_error(error_ctx, "MemoryError", "no memory");
   return -1;
 }
 
+/* leaves_allocator() sets an allocator, leaves_allocator(address) sets the given one. */
 KERNEL(leaves_allocator) {
-  DLPackManagedTensorAllocator allocator = args[0].v_int64 != 0 ? Allocate : NULL;
+  DLPackManagedTensorAllocator allocator = num_args == 0 ? Allocate : args[0].v_ptr;
   return TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, NULL);
 }
 
-/* leaves_stream, called by a function that does not change the stream itself. */
+KERNEL(allocator) { return ReturnPointer(result, TVMFFIEnvGetDLPackManagedTensorAllocator()); }
+
+/* calls(f, args...) returns f(args...). */
 KERNEL(calls) {
   return TVMFFIFunctionCall(FunctionArgument(&args[0]), (TVMFFIAny*)(args + 1), num_args - 1,
                             result);

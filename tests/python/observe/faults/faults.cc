@@ -10,12 +10,12 @@
 
 namespace ffi = tvm::ffi;
 
-#define SIGNATURE(name, text)                                            \
-  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_##name(          \
-      void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {             \
-    static const char kText[] = "{\"signature\": \"" #name text "\"}";   \
-    const TVMFFIByteArray bytes = {kText, sizeof(kText) - 1};            \
-    return TVMFFIStringFromByteArray(&bytes, result);                    \
+#define SIGNATURE(name, text)                                                                    \
+  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_##name(void*, const TVMFFIAny*, int32_t, \
+                                                               TVMFFIAny* result) {              \
+    static const char kText[] = "{\"signature\": \"" #name text "\"}";                           \
+    const TVMFFIByteArray bytes = {kText, sizeof(kText) - 1};                                    \
+    return TVMFFIStringFromByteArray(&bytes, result);                                            \
   }
 
 namespace {
