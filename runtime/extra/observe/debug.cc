@@ -85,8 +85,16 @@ Environment CurrentEnvironment() {
 
 struct CallState {
   const FunctionNotes* notes;
-  CallState* parent;  // the call of this thread that contains this one
+  // The list of the calls that this thread has begun and not ended.  Fibers may end them in another
+  // order than that of their beginning.
+  CallState* outer;  // the call that contains this one, or null
+  CallState* inner;
+  // True if another debug context checks the same call.  That context, whose state is `outer`,
+  // repairs the result and has the additional references.
+  bool is_nested;
   const void* address;
+  const TVMFFIAny* arg_array;
+  TVMFFIAny* slot;
   TVMFFIObjectHandle error;  // pending before the call
   bool is_slot_filled;
   int32_t num_args;
@@ -129,6 +137,27 @@ std::string TypeName(int32_t type_index) {
 // Placeholders of unregistered types have no ancestors.
 bool IsRegisteredObjectType(int32_t type_index) {
   return type_index == kTVMFFIObject || TVMFFIGetTypeInfo(type_index)->type_depth > 0;
+}
+
+// Clears bytes of a result slot that the function did not write, and makes a wrong result usable,
+// so that the program goes on.
+void Repair(TVMFFIAny* slot) {
+  int32_t index = slot->type_index;
+  if (index == kTVMFFISmallStr || index == kTVMFFISmallBytes) {
+    slot->small_str_len = std::min<uint32_t>(slot->small_str_len, 7);
+    std::memset(slot->v_bytes + slot->small_str_len, 0, 8 - slot->small_str_len);
+    return;
+  }
+  slot->zero_padding = 0;
+  if (index == kTVMFFIBool) slot->v_uint64 = (slot->v_uint64 & 0xFF) != 0;
+  if (index == kTVMFFIDataType) slot->v_uint64 &= 0xFFFFFFFF;
+  if (index == kTVMFFINone) slot->v_uint64 = 0;
+  if (index < kTVMFFIStaticObjectBegin) return;
+  if (slot->v_obj == nullptr || !IsRegisteredObjectType(index)) {
+    std::memset(slot, 0, sizeof(*slot));
+  } else {
+    slot->type_index = slot->v_obj->type_index;
+  }
 }
 
 // ---- The host language --------------------------------------------------------------------------
@@ -282,9 +311,16 @@ const FunctionNotes* Debug::NotesOf(const TVMFFIObservedCall& call) {
 void* Debug::Begin(const TVMFFIObservedCall& call) {
   auto* state = new CallState;
   state->notes = NotesOf(call);
-  state->parent = current_call;
+  state->outer = current_call;
+  state->inner = nullptr;
+  if (current_call != nullptr) current_call->inner = state;
   current_call = state;
   state->address = call.function;
+  state->arg_array = call.args;
+  state->slot = call.slot;
+  const CallState* outer = state->outer;
+  state->is_nested = outer != nullptr && outer->address == call.function &&
+                     outer->arg_array == call.args && outer->slot == call.slot;
   state->error = call.error;
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) {
@@ -305,6 +341,12 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
 // Adds a reference to each object argument that is not passed by move.
 void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
   state->num_held = 0;
+  if (state->is_nested) {
+    state->has_owner = state->outer->has_owner;
+    state->num_held = state->outer->num_held;
+    std::copy_n(state->outer->held, state->num_held, state->held);
+    return;
+  }
   state->has_owner = call.num_args > kMaxArgs;
   for (int32_t i = 0; i < state->num_args; ++i) {
     const TVMFFIAny& arg = state->args[i];
@@ -369,12 +411,10 @@ void Debug::PrepareTensors(CallState* state) const {
 
 void Debug::End(const TVMFFIObservedCall& call, void* token) {
   std::unique_ptr<CallState> state(static_cast<CallState*>(token));
-  current_call = state->parent;
+  (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
+  if (state->outer != nullptr) state->outer->inner = state->inner;
   if (call.has_returned != 0) CheckReturn(call, state.get());
-  if (state->is_slot_filled && call.slot->type_index == kTVMFFINone) {
-    call.slot->zero_padding = 0;
-    call.slot->v_uint64 = 0;
-  }
+  if (state->is_slot_filled && !state->is_nested) Repair(call.slot);
   CheckArguments(call, *state);
   CheckTensors(call, *state);
   CheckReferences(call, *state);
@@ -467,9 +507,7 @@ void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state, 
     }
     for (uint32_t i = result.small_str_len; i < 8; ++i) {
       if (result.v_bytes[i] == 0) continue;
-      report("any.small-length", "a byte after the content of the small string is not 0");
-      std::memset(call.slot->v_bytes + i, 0, 8 - i);
-      return;
+      return report("any.small-length", "a byte after the content of the small string is not 0");
     }
     return;
   }
@@ -477,7 +515,6 @@ void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state, 
     report("any.padding", state.is_slot_filled && result.zero_padding == kFill32
                               ? std::string("the function did not write zero_padding")
                               : "zero_padding is " + Hex(result.zero_padding));
-    call.slot->zero_padding = 0;
   }
   if (index >= kTVMFFIDLTensorPtr && index <= kTVMFFIObjectRValueRef) {
     report("call.result-borrowed",
@@ -490,11 +527,9 @@ void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state, 
   }
   if (index == kTVMFFIBool && (result.v_uint64 >> 1) != 0) {
     report("any.bool", "a bool with the payload " + Hex(result.v_uint64));
-    call.slot->v_uint64 = (result.v_uint64 & 0xFF) != 0;
   }
   if (index == kTVMFFIDataType && (result.v_uint64 >> 32) != 0) {
     report("any.payload", "a dtype with the payload " + Hex(result.v_uint64));
-    call.slot->v_uint64 &= 0xFFFFFFFF;
   }
   if (index >= kTVMFFIStaticObjectBegin) return CheckObject(call, state, result);
   if (index < 0 || index > kTVMFFIUnchanged) {
@@ -508,20 +543,16 @@ void Debug::CheckObject(const TVMFFIObservedCall& call, const CallState& state,
     Report(call, state, kResult, rule, std::move(message));
   };
   if (!IsRegisteredObjectType(result.type_index)) {
-    report("any.type-index", "no type has the type index " + std::to_string(result.type_index));
-    std::memset(call.slot, 0, sizeof(*call.slot));
-    return;
+    return report("any.type-index",
+                  "no type has the type index " + std::to_string(result.type_index));
   }
   if (result.v_obj == nullptr) {
-    report("any.null-object", "a null pointer as " + TypeName(result.type_index));
-    std::memset(call.slot, 0, sizeof(*call.slot));
-    return;
+    return report("any.null-object", "a null pointer as " + TypeName(result.type_index));
   }
   if (result.v_obj->type_index != result.type_index) {
-    report("any.object-type", "the result has the type " + TypeName(result.type_index) +
-                                  ", its object the type " + TypeName(result.v_obj->type_index));
-    call.slot->type_index = result.v_obj->type_index;
-    return;
+    return report("any.object-type", "the result has the type " + TypeName(result.type_index) +
+                                         ", its object the type " +
+                                         TypeName(result.v_obj->type_index));
   }
   if (StrongCount(result.v_obj) == 0) {
     return report("object.used-after-release", "an object that has been released");
@@ -601,7 +632,7 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
       Report(call, state, held.index, "object.released-too-often",
              is_result ? "the function returned the argument without a new reference"
                        : "the function released a reference that it does not own");
-      continue;  // the additional reference replaces the missing one
+      if (!state.is_nested) continue;  // the additional reference replaces the missing one
     }
     bool may_leak = finds_kept_ && held.strong_before == 1 && strong > 1 && !returns_object &&
                     !state.has_owner && !state.notes->runs_host_code;
@@ -609,7 +640,7 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
       kept_.Add({call.name.data, call.name.size}, ArgumentName(state, held.index), held.object,
                 [this] { return faults_.HostStack(); });
     }
-    TVMFFIObjectDecRef(held.object);
+    if (!state.is_nested) TVMFFIObjectDecRef(held.object);
   }
 }
 
@@ -627,10 +658,11 @@ void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
     Report(call, *state, kNoArgument, "environment.allocator",
            "the function changed the tensor allocator");
   }
-  // The calls that contain this one did not make the change.
-  for (CallState* outer = state->parent; outer != nullptr; outer = outer->parent) {
-    outer->environment = after;
-  }
+  // The calls that contain this one did not make the change.  Other contexts that check this call
+  // have not seen it yet.
+  CallState* outer = state;
+  while (outer != nullptr && outer->is_nested) outer = outer->outer;
+  while (outer != nullptr && (outer = outer->outer) != nullptr) outer->environment = after;
 }
 
 Array<Array<Any>> Debug::Read() {
