@@ -13,10 +13,12 @@
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <set>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include "observe/fault_list.h"
@@ -37,10 +39,16 @@ constexpr int kNoArgument = -2;
 
 // What the host language knows about a function.
 struct FunctionNotes {
+  const void* function = nullptr;
+  int32_t name_index = -1;
   bool runs_host_code = false;
   bool needs_result = false;  // a result of None is wrong
   std::string directions;     // see AddDebug
   std::vector<std::string> names;
+
+  bool AreOf(const TVMFFIObservedCall& call) const {
+    return function == call.function && name_index == call.name_index;
+  }
 };
 
 // ---- One call -----------------------------------------------------------------------------------
@@ -103,7 +111,8 @@ struct CallState {
   TVMFFIAny args[kMaxArgs];
   HeldObject held[kMaxArgs];
   Environment environment;
-  std::vector<TensorFields> fields;
+  TensorFields fields[kMaxArgs];
+  int32_t num_fields;
   std::vector<CheckedTensor> tensors;
 };
 
@@ -187,14 +196,17 @@ class Host {
       return true;
     }
   }
-  FunctionNotes Describe(TVMFFIObjectHandle function, const std::string& name) const {
+  FunctionNotes Describe(const TVMFFIObservedCall& call) const {
     FunctionNotes notes;
+    notes.function = call.function;
+    notes.name_index = call.name_index;
     try {
-      TVMFFIObjectIncRef(function);
+      TVMFFIObjectIncRef(call.function);
       auto callee = ffi::detail::ObjectUnsafe::ObjectRefFromObjectPtr<Function>(
           ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(
-              static_cast<TVMFFIObject*>(function)));
-      auto found = describe_(callee, String(name)).cast<Optional<Array<Any>>>();
+              static_cast<TVMFFIObject*>(call.function)));
+      String name(call.name.data, call.name.size);
+      auto found = describe_(callee, name).cast<Optional<Array<Any>>>();
       if (!found.has_value()) return notes;
       const Array<Any>& row = found.value();
       notes.runs_host_code = row[0].cast<bool>();
@@ -237,12 +249,8 @@ class Debug {
   Array<Array<Any>> Read();
 
  private:
-  struct Known {
-    int32_t name_index;
-    std::unique_ptr<FunctionNotes> notes;
-  };
-
   const FunctionNotes* NotesOf(const TVMFFIObservedCall& call);
+  const FunctionNotes* FindNotes(const TVMFFIObservedCall& call);
   void Hold(const TVMFFIObservedCall& call, CallState* state);
   void PrepareTensors(CallState* state) const;
 
@@ -267,10 +275,12 @@ class Debug {
   KeptArguments kept_;
   decltype(TVMFFIObject::deleter) error_deleter_ = nullptr;
 
-  std::shared_mutex mutex_;  // guards known_ and kinds_; no host code runs while it is held
-  std::unordered_map<const void*, Known> known_;  // by the address of the function
-  std::vector<std::unique_ptr<FunctionNotes>> replaced_;
-  std::set<std::string> kinds_;  // error kinds that are registered
+  // Notes of functions that were called recently, by a hash of the address.
+  std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
+  std::mutex mutex_;  // guards the members below; no host code runs while it is held
+  std::deque<FunctionNotes> all_notes_;
+  std::unordered_map<const void*, const FunctionNotes*> notes_;  // by the address of the function
+  std::set<std::string> kinds_;                                  // error kinds that are registered
 };
 
 std::string Debug::ArgumentName(const CallState& state, int index) {
@@ -292,20 +302,27 @@ void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int i
 }
 
 const FunctionNotes* Debug::NotesOf(const TVMFFIObservedCall& call) {
-  {
-    std::shared_lock<std::shared_mutex> lock(mutex_);
-    auto found = known_.find(call.function);
-    if (found != known_.end() && found->second.name_index == call.name_index) {
-      return found->second.notes.get();
-    }
+  std::atomic<const FunctionNotes*>& recent =
+      recent_[reinterpret_cast<uintptr_t>(call.function) / 32 % recent_.size()];
+  const FunctionNotes* notes = recent.load(std::memory_order_acquire);
+  if (notes == nullptr || !notes->AreOf(call)) {
+    notes = FindNotes(call);
+    recent.store(notes, std::memory_order_release);
   }
-  auto notes = std::make_unique<FunctionNotes>(
-      host_.Describe(call.function, std::string(call.name.data, call.name.size)));
-  std::unique_lock<std::shared_mutex> lock(mutex_);
-  Known& known = known_[call.function];
-  if (known.notes != nullptr) replaced_.push_back(std::move(known.notes));
-  known = {call.name_index, std::move(notes)};
-  return known.notes.get();
+  return notes;
+}
+
+const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = notes_.find(call.function);
+    if (found != notes_.end() && found->second->AreOf(call)) return found->second;
+  }
+  FunctionNotes notes = host_.Describe(call);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const FunctionNotes* added = &all_notes_.emplace_back(std::move(notes));
+  notes_[call.function] = added;
+  return added;
 }
 
 void* Debug::Begin(const TVMFFIObservedCall& call) {
@@ -330,8 +347,8 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
     Report(call, *state, kResult, "call.result-cleared",
            "the caller passed a result slot that contains " + TypeName(call.slot->type_index));
   }
-  state->num_args = std::min(call.num_args, kMaxArgs);
-  std::memcpy(state->args, call.args, sizeof(TVMFFIAny) * static_cast<size_t>(state->num_args));
+  state->num_args = std::min(std::max(call.num_args, 0), kMaxArgs);
+  std::copy_n(call.args, state->num_args, state->args);
   Hold(call, state);
   PrepareTensors(state);
   state->environment = CurrentEnvironment();
@@ -379,18 +396,21 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
 
 void Debug::PrepareTensors(CallState* state) const {
   const std::string& directions = state->notes->directions;
+  state->num_fields = 0;
   for (int32_t i = 0; i < state->num_args; ++i) {
     const DLTensor* tensor = TensorOf(state->args[i]);
     if (tensor == nullptr) continue;
-    state->fields.push_back({i, tensor, *tensor});
+    state->fields[state->num_fields++] = {i, tensor, *tensor};
     if (directions.empty()) continue;
+    if (state->tensors.empty()) state->tensors.reserve(static_cast<size_t>(state->num_args));
     TensorMemory memory(*tensor, max_bytes_);
     if (!memory.is_checkable()) continue;
     state->tensors.push_back({i, std::move(memory), {}, false});
   }
+  if (state->tensors.empty()) return;
   // Elements that another argument shares may change, or be read, in ways that the signature
   // allows.
-  std::vector<bool> is_shared(state->tensors.size());
+  std::array<bool, kMaxArgs> is_shared{};
   for (size_t i = 0; i < state->tensors.size(); ++i) {
     for (size_t k = 0; k < state->tensors.size(); ++k) {
       if (i != k && state->tensors[i].memory.Overlaps(state->tensors[k].memory)) {
@@ -468,11 +488,11 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
            "the error of kind '" + kind + "' has an empty message");
   }
   {
-    std::shared_lock<std::shared_mutex> lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (kinds_.count(kind) != 0) return;
   }
   if (!kind.empty() && host_.KnowsKind(kind)) {
-    std::unique_lock<std::shared_mutex> lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     kinds_.insert(kind);
     return;
   }
@@ -579,7 +599,8 @@ void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& stat
 }
 
 void Debug::CheckTensors(const TVMFFIObservedCall& call, const CallState& state) {
-  for (const TensorFields& fields : state.fields) {
+  for (int32_t i = 0; i < state.num_fields; ++i) {
+    const TensorFields& fields = state.fields[i];
     if (std::memcmp(fields.tensor, &fields.copy, sizeof(DLTensor)) == 0) continue;
     Report(call, state, fields.index, "tensor.fields-written",
            "the function changed a field of the DLTensor");

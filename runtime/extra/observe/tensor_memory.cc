@@ -56,11 +56,12 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
   bool is_host = tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost;
   bool has_bytes = size_t{dtype_.bits} * dtype_.lanes % 8 == 0 && element_bytes_ > 0;
   if (!is_host || !has_bytes || element_bytes_ > kMaxElementBytes || tensor.data == nullptr) return;
-  if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) return;
-  shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
-  strides_.resize(shape_.size());
+  if (tensor.ndim < 0 || static_cast<size_t>(tensor.ndim) > kMaxDimensions) return;
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return;
+  ndim_ = static_cast<size_t>(tensor.ndim);
+  std::copy_n(tensor.shape, ndim_, shape_.begin());
   size_t count = 1;
-  for (size_t i = shape_.size(); i-- > 0;) {
+  for (size_t i = ndim_; i-- > 0;) {
     if (shape_[i] <= 0) return;
     strides_[i] = tensor.strides == nullptr ? static_cast<int64_t>(count) : tensor.strides[i];
     if (static_cast<size_t>(shape_[i]) > max_bytes / element_bytes_ / count) return;
@@ -68,7 +69,7 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
   }
   first_ = reinterpret_cast<uintptr_t>(data_);
   last_ = first_ + element_bytes_;
-  for (size_t i = 0; i < shape_.size(); ++i) {
+  for (size_t i = 0; i < ndim_; ++i) {
     int64_t reach = (shape_[i] - 1) * strides_[i] * static_cast<int64_t>(element_bytes_);
     (reach < 0 ? first_ : last_) += static_cast<uintptr_t>(reach);
   }
@@ -79,11 +80,11 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
 template <typename Visit>
 void TensorMemory::ForEachRun(Visit&& visit) const {
   size_t run = 1;
-  size_t outer = shape_.size();
+  size_t outer = ndim_;
   while (outer > 0 && (shape_[outer - 1] == 1 || strides_[outer - 1] == int64_t(run))) {
     run *= static_cast<size_t>(shape_[--outer]);
   }
-  std::vector<int64_t> index(outer, 0);
+  std::array<int64_t, kMaxDimensions> index{};
   for (size_t element = 0;; element += run) {
     int64_t offset = 0;
     for (size_t i = 0; i < outer; ++i) offset += index[i] * strides_[i];
@@ -96,7 +97,7 @@ void TensorMemory::ForEachRun(Visit&& visit) const {
 
 char* TensorMemory::Address(int64_t element) const {
   int64_t offset = 0;
-  for (size_t i = shape_.size(); i-- > 0;) {
+  for (size_t i = ndim_; i-- > 0;) {
     offset += element % shape_[i] * strides_[i];
     element /= shape_[i];
   }
@@ -187,10 +188,10 @@ void TensorMemory::RestoreFilled(const std::vector<char>& copy) const {
 }
 
 std::string TensorMemory::IndexText(int64_t element) const {
-  std::vector<int64_t> index(shape_.size());
-  for (size_t i = shape_.size(); i-- > 0; element /= shape_[i]) index[i] = element % shape_[i];
+  std::array<int64_t, kMaxDimensions> index{};
+  for (size_t i = ndim_; i-- > 0; element /= shape_[i]) index[i] = element % shape_[i];
   std::string text = "[";
-  for (size_t i = 0; i < index.size(); ++i) {
+  for (size_t i = 0; i < ndim_; ++i) {
     text.append(i == 0 ? "" : ", ").append(std::to_string(index[i]));
   }
   return text + "]";

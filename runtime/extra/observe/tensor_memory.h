@@ -5,6 +5,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +18,8 @@ namespace tvm::ffi::extra {
 // in row-major order of their indices, also if the strides are different.
 class TensorMemory {
  public:
-  // The tensor is checkable if its elements are whole bytes in host memory, and few enough.
+  // The tensor is checkable if its elements are whole bytes in host memory, and few enough, and if
+  // it has at most 8 dimensions.
   TensorMemory(const DLTensor& tensor, size_t max_bytes);
 
   bool is_checkable() const { return is_checkable_; }
@@ -52,6 +54,8 @@ class TensorMemory {
   }
 
  private:
+  static constexpr size_t kMaxDimensions = 8;
+
   // Calls visit(address, first element, number of elements) for each run of adjacent elements.
   template <typename Visit>
   void ForEachRun(Visit&& visit) const;
@@ -61,8 +65,9 @@ class TensorMemory {
 
   char* data_;
   DLDataType dtype_;
-  std::vector<int64_t> shape_;
-  std::vector<int64_t> strides_;  // in elements
+  size_t ndim_ = 0;
+  std::array<int64_t, kMaxDimensions> shape_;
+  std::array<int64_t, kMaxDimensions> strides_;  // in elements
   size_t element_bytes_;
   size_t num_elements_ = 0;
   uintptr_t first_ = 0;  // all elements are in [first_, last_)

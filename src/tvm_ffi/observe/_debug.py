@@ -22,6 +22,7 @@ from ._rules import RULES, Rule
 __all__ = ["Debug", "Fault"]
 
 _DIRECTIONS = {"in": "i", "out": "o", "inout": "w"}
+_KINDS_WITHOUT_CLASS = {"EnvErrorAlreadySet", "InternalError"}
 # Types of results for which None is a valid value.
 _MAY_BE_NONE = {"Any", "None", "Optional", "Union", "Variant"}
 
@@ -184,7 +185,7 @@ def _may_be_none(result: Any) -> bool:
 
 
 def _knows_kind(kind: str) -> bool:
-    return kind in ERROR_NAME_TO_TYPE
+    return kind in ERROR_NAME_TO_TYPE or kind in _KINDS_WITHOUT_CLASS
 
 
 def _stack() -> str:
