@@ -21,13 +21,34 @@ bool IsUnlikely(DLDataType dtype) {
   return dtype.code == kDLBool || dtype.bits >= 32 || (IsFloat(dtype) && dtype.bits == 16);
 }
 
-// Byte i of the pattern of an element, from the least significant byte.  The last two bytes are
-// those of a NaN.
-unsigned char PatternByte(size_t element, size_t i, size_t size) {
-  if (i + 1 == size) return size == 1 ? static_cast<unsigned char>(0xA5 ^ (element & 0x42)) : 0xFF;
-  if (i + 2 == size) return 0xE5;
-  uint64_t mixed = (element * 8 + i + 1) * uint64_t{0x9E3779B97F4A7C15};
-  return static_cast<unsigned char>(mixed >> 56);
+// The pattern of a word.  Its first bits are those of a NaN of each size, the others depend on the
+// number of the word.
+template <typename Word>
+Word PatternOf(size_t number) {
+  if constexpr (sizeof(Word) == 1) {
+    return static_cast<Word>(0xA5 ^ (number & 0x42));
+  } else {
+    constexpr int kShift = static_cast<int>(sizeof(Word) - 2) * 8;
+    uint64_t mixed = (number + 1) * uint64_t{0x9E3779B97F4A7C15};
+    uint64_t low_mask = (uint64_t{1} << kShift) - 1;
+    return static_cast<Word>((uint64_t{0xFFF5} << kShift) | ((mixed >> 16) & low_mask));
+  }
+}
+
+template <typename Word>
+bool IsFilledWith(const char* address, size_t number) {
+  Word word;
+  std::memcpy(&word, address, sizeof(word));
+  return word == PatternOf<Word>(number);
+}
+
+// Calls visit(Word()) for the largest word whose size divides that of an element.
+template <typename Visit>
+void WithWord(size_t element_bytes, Visit&& visit) {
+  if (element_bytes % 8 == 0) return visit(uint64_t{});
+  if (element_bytes % 4 == 0) return visit(uint32_t{});
+  if (element_bytes % 2 == 0) return visit(uint16_t{});
+  visit(uint8_t{});
 }
 
 bool IsFinite(const char* address, DLDataType dtype) {
@@ -112,19 +133,15 @@ std::vector<char> TensorMemory::Copy() const {
   return copy;
 }
 
-void TensorMemory::Restore(const std::vector<char>& copy) const {
-  ForEachRun([&](char* address, size_t first, size_t count) {
-    std::memcpy(address, copy.data() + first * element_bytes_, count * element_bytes_);
-  });
-}
-
 void TensorMemory::Fill() const {
-  ForEachRun([&](char* address, size_t first, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t byte = 0; byte < element_bytes_; ++byte) {
-        *address++ = static_cast<char>(PatternByte(first + i, byte, element_bytes_));
+  WithWord(element_bytes_, [this](auto word) {
+    size_t num_words = element_bytes_ / sizeof(word);
+    ForEachRun([=](char* address, size_t first, size_t count) {
+      for (size_t i = 0; i < count * num_words; ++i, address += sizeof(word)) {
+        auto pattern = PatternOf<decltype(word)>(first * num_words + i);
+        std::memcpy(address, &pattern, sizeof(word));
       }
-    }
+    });
   });
 }
 
@@ -152,38 +169,43 @@ int64_t TensorMemory::FindNotFinite() const {
   return found;
 }
 
-bool TensorMemory::IsFilled(const char* address, size_t element) const {
-  for (size_t byte = element_bytes_; byte-- > 0;) {
-    if (static_cast<unsigned char>(address[byte]) != PatternByte(element, byte, element_bytes_)) {
-      return false;
-    }
-  }
-  return true;
+template <typename Visit>
+void TensorMemory::ForEachFilled(Visit&& visit) const {
+  WithWord(element_bytes_, [&](auto word) {
+    size_t num_words = element_bytes_ / sizeof(word);
+    ForEachRun([&](char* address, size_t first, size_t count) {
+      for (size_t i = 0; i < count; ++i, address += element_bytes_) {
+        size_t k = 0;
+        size_t number = (first + i) * num_words;
+        while (k < num_words &&
+               IsFilledWith<decltype(word)>(address + k * sizeof(word), number + k)) {
+          ++k;
+        }
+        if (k == num_words) visit(address, first + i);
+      }
+    });
+  });
 }
 
 int64_t TensorMemory::FindFilled(size_t* count) const {
   size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
   int64_t found = -1;
   size_t run = 0;
+  size_t next = 0;
   *count = 0;
-  ForEachRun([&](const char* address, size_t first, size_t num) {
-    for (size_t i = 0; i < num; ++i) {
-      run = IsFilled(address + i * element_bytes_, first + i) ? run + 1 : 0;
-      if (run == min_run) *count += min_run;
-      if (run > min_run) ++*count;
-      if (run == min_run && found < 0) found = static_cast<int64_t>(first + i + 1 - min_run);
-    }
+  ForEachFilled([&](const char*, size_t element) {
+    run = element == next ? run + 1 : 1;
+    next = element + 1;
+    if (run == min_run) *count += min_run;
+    if (run > min_run) ++*count;
+    if (run == min_run && found < 0) found = static_cast<int64_t>(next - min_run);
   });
   return found;
 }
 
 void TensorMemory::RestoreFilled(const std::vector<char>& copy) const {
-  ForEachRun([&](char* address, size_t first, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      char* element = address + i * element_bytes_;
-      if (!IsFilled(element, first + i)) continue;
-      std::memcpy(element, copy.data() + (first + i) * element_bytes_, element_bytes_);
-    }
+  ForEachFilled([&](char* address, size_t element) {
+    std::memcpy(address, copy.data() + element * element_bytes_, element_bytes_);
   });
 }
 

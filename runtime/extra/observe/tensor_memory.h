@@ -31,8 +31,6 @@ class TensorMemory {
 
   // Returns a copy of the elements, in their order.
   std::vector<char> Copy() const;
-  // Writes a copy of the elements back.
-  void Restore(const std::vector<char>& copy) const;
   // Writes a pattern that depends on the number of the element.
   void Fill() const;
 
@@ -59,8 +57,10 @@ class TensorMemory {
   // Calls visit(address, first element, number of elements) for each run of adjacent elements.
   template <typename Visit>
   void ForEachRun(Visit&& visit) const;
+  // Calls visit(address, element) for each element that Fill wrote.
+  template <typename Visit>
+  void ForEachFilled(Visit&& visit) const;
   char* Address(int64_t element) const;
-  bool IsFilled(const char* address, size_t element) const;
   std::string Text(const char* address) const;
 
   char* data_;
