@@ -24,13 +24,12 @@
 #include "observe/fault_list.h"
 #include "observe/kept_arguments.h"
 #include "observe/observer.h"
+#include "observe/result_slot.h"
 #include "observe/tensor_memory.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr uint32_t kFill32 = 0xA5A5A5A5;
-constexpr uint64_t kFill64 = 0xA5A5A5A5A5A5A5A5;
 constexpr int32_t kMaxArgs = 16;  // only the first arguments of a call are checked
 constexpr int kResult = -1;       // argument indices of faults
 constexpr int kNoArgument = -2;
@@ -132,43 +131,6 @@ bool IsLeaf(int32_t type_index) {
          type_index == kTVMFFIShape || type_index == kTVMFFIBigInt;
 }
 
-std::string Hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-std::string TypeName(int32_t type_index) {
-  const TVMFFIByteArray& key = TVMFFIGetTypeInfo(type_index)->type_key;
-  return std::string(key.data, key.size);
-}
-
-// Placeholders of unregistered types have no ancestors.
-bool IsRegisteredObjectType(int32_t type_index) {
-  return type_index == kTVMFFIObject || TVMFFIGetTypeInfo(type_index)->type_depth > 0;
-}
-
-// Clears bytes of a result slot that the function did not write, and makes a wrong result usable,
-// so that the program goes on.
-void Repair(TVMFFIAny* slot) {
-  int32_t index = slot->type_index;
-  if (index == kTVMFFISmallStr || index == kTVMFFISmallBytes) {
-    slot->small_str_len = std::min<uint32_t>(slot->small_str_len, 7);
-    std::memset(slot->v_bytes + slot->small_str_len, 0, 8 - slot->small_str_len);
-    return;
-  }
-  slot->zero_padding = 0;
-  if (index == kTVMFFIBool) slot->v_uint64 = (slot->v_uint64 & 0xFF) != 0;
-  if (index == kTVMFFIDataType) slot->v_uint64 &= 0xFFFFFFFF;
-  if (index == kTVMFFINone) slot->v_uint64 = 0;
-  if (index < kTVMFFIStaticObjectBegin) return;
-  if (slot->v_obj == nullptr || !IsRegisteredObjectType(index)) {
-    std::memset(slot, 0, sizeof(*slot));
-  } else {
-    slot->type_index = slot->v_obj->type_index;
-  }
-}
-
 // ---- The host language --------------------------------------------------------------------------
 
 class Host {
@@ -256,8 +218,7 @@ class Debug {
 
   void CheckReturn(const TVMFFIObservedCall& call, CallState* state);
   void CheckError(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckResult(const TVMFFIObservedCall& call, const CallState& state, bool is_written);
-  void CheckObject(const TVMFFIObservedCall& call, const CallState& state, const TVMFFIAny& result);
+  void CheckResult(const TVMFFIObservedCall& call, const CallState& state);
   void CheckArguments(const TVMFFIObservedCall& call, const CallState& state);
   void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
   void CheckTensors(const TVMFFIObservedCall& call, const CallState& state);
@@ -341,8 +302,7 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   state->error = call.error;
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) {
-    call.slot->zero_padding = kFill32;
-    call.slot->v_uint64 = kFill64;
+    FillSlot(call.slot);
   } else if (call.slot->type_index >= kTVMFFIStaticObjectBegin) {
     Report(call, *state, kResult, "call.result-cleared",
            "the caller passed a result slot that contains " + TypeName(call.slot->type_index));
@@ -434,7 +394,7 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
   (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
   if (state->outer != nullptr) state->outer->inner = state->inner;
   if (call.has_returned != 0) CheckReturn(call, state.get());
-  if (state->is_slot_filled && !state->is_nested) Repair(call.slot);
+  if (state->is_slot_filled && !state->is_nested) RepairSlot(call.slot);
   CheckArguments(call, *state);
   CheckTensors(call, *state);
   CheckReferences(call, *state);
@@ -443,8 +403,6 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
 
 void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
   TVMFFIAny* slot = call.slot;
-  bool is_written = !state->is_slot_filled || slot->type_index != kTVMFFINone ||
-                    slot->zero_padding != kFill32 || slot->v_uint64 != kFill64;
   if (call.status != 0) {
     CheckError(call, *state);
     if (state->is_slot_filled && slot->type_index >= kTVMFFIStaticObjectBegin) {
@@ -460,7 +418,7 @@ void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
            "the call returned 0 with the error " + std::string(error->kind.data, error->kind.size) +
                ": " + std::string(error->message.data, error->message.size));
   }
-  CheckResult(call, *state, is_written);
+  CheckResult(call, *state);
 }
 
 void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
@@ -499,94 +457,15 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
   Report(call, state, kNoArgument, "error.kind", "the error kind '" + kind + "' is not registered");
 }
 
-void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state, bool is_written) {
-  TVMFFIAny result = *call.slot;
-  int32_t index = result.type_index;
-  auto report = [&](const char* rule, std::string message) {
-    Report(call, state, kResult, rule, std::move(message));
-  };
-  if (index == kTVMFFINone) {
-    if (state.notes->needs_result) {
-      report("call.result-unset", is_written ? "the function returned None, but its signature "
-                                               "declares a result"
-                                             : "the function did not write the result that its "
-                                               "signature declares");
-    }
-    bool is_padding_right = result.zero_padding == 0 || result.zero_padding == kFill32;
-    bool is_payload_right = result.v_uint64 == 0 || result.v_uint64 == kFill64;
-    if (!is_padding_right || !is_payload_right) {
-      report("any.payload", "None with the payload " + Hex(result.v_uint64));
-    }
-    return;
-  }
-  bool is_small = index == kTVMFFISmallStr || index == kTVMFFISmallBytes;
-  if (is_small) {
-    if (result.small_str_len > 7) {
-      return report("any.small-length",
-                    TypeName(index) + " with the length " + std::to_string(result.small_str_len));
-    }
-    for (uint32_t i = result.small_str_len; i < 8; ++i) {
-      if (result.v_bytes[i] == 0) continue;
-      return report("any.small-length", "a byte after the content of the small string is not 0");
-    }
-    return;
-  }
-  if (result.zero_padding != 0) {
-    report("any.padding", state.is_slot_filled && result.zero_padding == kFill32
-                              ? std::string("the function did not write zero_padding")
-                              : "zero_padding is " + Hex(result.zero_padding));
-  }
-  if (index >= kTVMFFIDLTensorPtr && index <= kTVMFFIObjectRValueRef) {
-    report("call.result-borrowed",
-           "a result of type " + TypeName(index) + ", whose memory nobody owns");
-    return;
-  }
-  if (state.is_slot_filled && result.v_uint64 == kFill64) {
-    return report("call.result-unset",
-                  "the function wrote the type index of " + TypeName(index) + " and no payload");
-  }
-  if (index == kTVMFFIBool && (result.v_uint64 >> 1) != 0) {
-    report("any.bool", "a bool with the payload " + Hex(result.v_uint64));
-  }
-  if (index == kTVMFFIDataType && (result.v_uint64 >> 32) != 0) {
-    report("any.payload", "a dtype with the payload " + Hex(result.v_uint64));
-  }
-  if (index >= kTVMFFIStaticObjectBegin) return CheckObject(call, state, result);
-  if (index < 0 || index > kTVMFFIUnchanged) {
-    report("any.type-index", "no type has the type index " + std::to_string(index));
-  }
-}
-
-void Debug::CheckObject(const TVMFFIObservedCall& call, const CallState& state,
-                        const TVMFFIAny& result) {
-  auto report = [&](const char* rule, std::string message) {
-    Report(call, state, kResult, rule, std::move(message));
-  };
-  if (!IsRegisteredObjectType(result.type_index)) {
-    return report("any.type-index",
-                  "no type has the type index " + std::to_string(result.type_index));
-  }
-  if (result.v_obj == nullptr) {
-    return report("any.null-object", "a null pointer as " + TypeName(result.type_index));
-  }
-  if (result.v_obj->type_index != result.type_index) {
-    return report("any.object-type", "the result has the type " + TypeName(result.type_index) +
-                                         ", its object the type " +
-                                         TypeName(result.v_obj->type_index));
-  }
-  if (StrongCount(result.v_obj) == 0) {
-    return report("object.used-after-release", "an object that has been released");
-  }
-  if (result.type_index != kTVMFFITensor) return;
-  const DLTensor* tensor = TVMFFITensorGetDLTensorPtr(result.v_obj);
-  bool is_wrong = tensor->ndim < 0 || (tensor->ndim > 0 && tensor->shape == nullptr);
-  for (int32_t i = 0; !is_wrong && i < tensor->ndim; ++i) is_wrong = tensor->shape[i] < 0;
-  if (is_wrong) return report("tensor.shape", "a tensor with a negative extent or no shape");
-  TensorMemory memory(*tensor, max_bytes_);
-  if (!finds_not_finite_ || !memory.is_checkable()) return;
-  int64_t element = memory.FindNotFinite();
+void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
+  const TVMFFIAny& result = *call.slot;
+  ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
+  for (auto& [rule, message] : faults) Report(call, state, kResult, rule, std::move(message));
+  if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
+  TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
+  int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
   if (element < 0) return;
-  report("tensor.not-finite",
+  Report(call, state, kResult, "tensor.not-finite",
          "element " + memory.IndexText(element) + " is " + memory.ElementText(element));
 }
 

@@ -20,13 +20,12 @@ from ._debug import Debug, Fault
 
 __all__ = ["debug_process", "run_command"]
 
-_VARIABLE, _FILE = "TVM_FFI_DEBUG", "TVM_FFI_DEBUG_FILE"
 _contexts: list[Debug] = []  # the context of this process; never stopped
 
 
 def debug_process() -> None:
     """Check the calls of this process until it exits, as the variable ``TVM_FFI_DEBUG`` says."""
-    value = os.environ.get(_VARIABLE)
+    value = os.environ.get("TVM_FFI_DEBUG")
     if value not in ("1", "not-finite"):
         return
     # Caches that live until the process exits are not leaks.
@@ -37,13 +36,13 @@ def debug_process() -> None:
 
 def _print_fault(fault: Fault) -> None:
     print(f"tvm_ffi: {fault}", file=sys.stderr, flush=True)
-    path = os.environ.get(_FILE)
+    path = os.environ.get("TVM_FFI_DEBUG_FILE")
     if not path:
         return
     row = {"function": fault.function, "argument": fault.argument, "rule": fault.rule.id}
     line = json.dumps({**row, "message": fault.message, "stack": fault.stack}) + "\n"
     # One write, because processes append concurrently.
-    with open(path, "ab", buffering=0) as file:
+    with Path(path).open("ab", buffering=0) as file:
         file.write(line.encode())
 
 
@@ -73,7 +72,8 @@ def run_command(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "faults.jsonl"
         path.touch()
-        variables = {_VARIABLE: "not-finite" if not_finite else "1", _FILE: str(path)}
+        value = "not-finite" if not_finite else "1"
+        variables = {"TVM_FFI_DEBUG": value, "TVM_FFI_DEBUG_FILE": str(path)}
         process = subprocess.run(command, env={**os.environ, **variables}, check=False)
         lines = path.read_text(encoding="utf-8").splitlines()
     return process.returncode, [json.loads(line) for line in lines]

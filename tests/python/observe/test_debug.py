@@ -31,9 +31,7 @@ def compile_faults(folder: Path) -> None:
     objects = []
     for command in commands:
         objects.append(str(folder / f"{Path(command[-1]).name}.o"))
-        subprocess.run(
-            [*command, "-O1", "-fPIC", *include, "-c", "-o", objects[-1]], check=True
-        )
+        subprocess.run([*command, "-O1", "-fPIC", *include, "-c", "-o", objects[-1]], check=True)
     linker = shlex.split(os.environ.get("CXX", "c++"))
     subprocess.run([*linker, "-shared", *objects, "-o", str(folder / "faults.so")], check=True)
 
@@ -195,9 +193,8 @@ def test_an_object_that_was_released_too_often_stays_usable(faulty):
 
 
 def test_the_function_that_changed_the_stream_is_named_not_its_callers(faulty):
-    with tvm_ffi.debug() as found:
-        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:0"), 0x1000):
-            faulty.calls(faulty.leave_stream, 0x2000)
+    with tvm_ffi.debug() as found, tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:0"), 0x1000):
+        faulty.calls(faulty.leave_stream, 0x2000)
     faulty.leave_stream(0)
     assert rules(found) == [("leave_stream", "", "environment.stream", 1)]
     assert "2:1" in found[0].message
@@ -306,9 +303,10 @@ def test_a_pending_python_exception_is_an_error(kernels):
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        with tvm_ffi.debug() as found, pytest.raises(KeyboardInterrupt, match="stopped"):
+        with tvm_ffi.debug() as found:
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            kernels.wait_for_signal(-1, 5000)
+            with pytest.raises(KeyboardInterrupt, match="stopped"):
+                kernels.wait_for_signal(-1, 5000)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert list(found) == []
@@ -326,7 +324,8 @@ def test_names_select_functions(faulty):
 
 def test_contexts_nest_and_end_with_exceptions(faulty):
     with tvm_ffi.debug() as outer:
-        with pytest.raises(KeyError), tvm_ffi.debug() as inner:
+        inner = tvm_ffi.debug()
+        with contextlib.suppress(KeyError), inner:
             faulty.bool_two()
             raise KeyError
         faulty.padding_garbage()
@@ -387,9 +386,7 @@ def run_script(fault_library, name, *prefix, **variables):
 def test_the_variable_checks_a_process(fault_library, tmp_path, value, count):
     path = tmp_path / "faults.jsonl"
     path.touch()
-    done = run_script(
-        fault_library, "bool_two", TVM_FFI_DEBUG=value, TVM_FFI_DEBUG_FILE=str(path)
-    )
+    done = run_script(fault_library, "bool_two", TVM_FFI_DEBUG=value, TVM_FFI_DEBUG_FILE=str(path))
     assert done.returncode == 0
     assert done.stderr.count("tvm_ffi: bool_two, result: a bool with the payload 0x2\n") == count
     rows = [json.loads(line) for line in path.read_text().splitlines()]
