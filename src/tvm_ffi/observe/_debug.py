@@ -8,8 +8,9 @@ import gc
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from .._binding.call import python_callable
 from .._binding.call.signature_lookup import find_binder
@@ -27,7 +28,8 @@ _KINDS_WITHOUT_CLASS = {"EnvErrorAlreadySet", "InternalError"}
 _MAY_BE_NONE = {"Any", "None", "Optional", "Union", "Variant"}
 
 
-class Fault(NamedTuple):
+@dataclass(frozen=True)
+class Fault:
     """A rule that a call broke.
 
     Attributes
@@ -110,7 +112,8 @@ class Debug(Observer):
 
     def _add(self) -> tuple[Function, int]:
         self._final = None
-        host = [_describe, _knows_kind, _stack, partial(_report, self._on_fault)]
+        report = partial(_report, self._on_fault)
+        host: list[Callable[..., Any]] = [_describe, _knows_kind, _stack, report]
         read, number = get_global_func("pytvmffi.ObserverAddDebug")(
             self._names, self._options, [convert_func(x) for x in host], _host_addresses()
         )
