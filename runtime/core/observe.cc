@@ -356,6 +356,7 @@ class HookScope {
     any.v_obj = static_cast<TVMFFIObject*>(pending_);
     return any;
   }
+  TVMFFIObjectHandle pending_handle() const { return pending_; }
 
  private:
   TVMFFIObjectHandle pending_ = nullptr;
@@ -366,10 +367,11 @@ class HookScope {
 class CallScope {
  public:
   CallScope(const Record& record, uint32_t observers, void* function, const TVMFFIAny* args,
-            int32_t num_args) {
+            int32_t num_args, TVMFFIAny* result) {
     const auto& [name, index] = *record.name.load(std::memory_order_relaxed);
-    call_ = {{name.data(), name.size()}, args, num_args, index, function, nullptr, -1};
     HookScope scope;
+    call_ = {{name.data(), name.size()}, args, num_args, index, function, nullptr, -1, 0, result,
+             scope.pending_handle()};
     for (int i = 0; i < kMaxObservers; ++i) {
       if (((observers >> i) & 1) == 0) continue;
       Observer& observer = Observation::Global().observers[i];
@@ -380,7 +382,9 @@ class CallScope {
   }
   ~CallScope() noexcept(false) {
     HookScope scope;
-    TVMFFIAny other_result = call_.status == 0 || !has_returned_ ? NoneAny() : scope.pending();
+    bool has_failed = call_.status != 0 && call_.has_returned != 0;
+    TVMFFIAny other_result = has_failed ? scope.pending() : NoneAny();
+    call_.error = scope.pending_handle();
     if (call_.status != 0 || call_.result == nullptr) call_.result = &other_result;
     call_.function = nullptr;
     for (int i = kMaxObservers; i-- > 0;) {
@@ -394,7 +398,7 @@ class CallScope {
   CallScope& operator=(const CallScope&) = delete;
 
   void Returns(int status, const TVMFFIAny* result) {
-    has_returned_ = true;
+    call_.has_returned = 1;
     call_.status = status;
     call_.result = result;
   }
@@ -413,7 +417,6 @@ class CallScope {
 
   TVMFFIObservedCall call_;
   uint32_t begun_ = 0;  // the set of observers that this call uses
-  bool has_returned_ = false;
   void* tokens_[kMaxObservers] = {};
 };
 
@@ -439,7 +442,7 @@ int ObservedCall(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFI
   TVMFFISafeCallType safe_call = record->safe_call.load(std::memory_order_relaxed);
   uint32_t observers = BeginCall(*record, function);
   if (observers == 0) return safe_call(function, args, num_args, result);
-  CallScope scope(*record, observers, function, args, num_args);
+  CallScope scope(*record, observers, function, args, num_args, result);
   int status = safe_call(function, args, num_args, result);
   scope.Returns(status, result);
   return status;
@@ -456,7 +459,7 @@ void ObservedCppCall(const void* function, const TVMFFIAny* args, int32_t num_ar
   auto* handle = const_cast<void*>(function);
   uint32_t observers = BeginCall(*record, handle);
   if (observers == 0) return cpp_call(function, args, num_args, result);
-  CallScope scope(*record, observers, handle, args, num_args);
+  CallScope scope(*record, observers, handle, args, num_args, result);
   cpp_call(function, args, num_args, result);
   scope.Returns(0, result);
 }

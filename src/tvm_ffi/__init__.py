@@ -107,6 +107,7 @@ __all__ = [
     "convert",
     "convert_func",
     "core",
+    "debug",
     "device",
     "dtype",
     "export_library",
@@ -169,7 +170,7 @@ if _TYPE_CHECKING:
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
-    from .observe import stats, trace
+    from .observe import debug, stats, trace
     from .signature import Signature, TensorLike
     from .structural import (
         DefRegionKind,
@@ -228,6 +229,7 @@ __getattr__ = _late_attributes(
         "libinfo": ".libinfo",
         "get_printoptions": "._internal.printing:get_printoptions",
         "observe": ".observe",
+        "debug": ".observe:debug",
         "stats": ".observe:stats",
         "trace": ".observe:trace",
         "method": ".dataclasses.py_class:method",
@@ -266,3 +268,8 @@ if _environ.get("TVM_FFI_BUILDS"):
     from .builds import follow_variable as _follow_variable
 
     _follow_variable()
+
+if _environ.get("TVM_FFI_DEBUG"):
+    from .observe._debug_process import debug_process as _debug_process
+
+    _debug_process()

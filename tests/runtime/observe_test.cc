@@ -131,6 +131,47 @@ TEST_CASE("the end of a failed call sees the error, and the caller gets it") {
   TVMFFIObjectDecRef(function);
 }
 
+TEST_CASE("hooks see the result slot, the pending error and the end by an exception") {
+  struct Slots {
+    TVMFFIAny* slot = nullptr;
+    TVMFFIObjectHandle error_before = nullptr;
+    TVMFFIObjectHandle error_after = nullptr;
+    int32_t has_returned = -1;
+  } slots;
+  TVMFFIByteArray names[] = {Bytes("observe_test.fails"), Bytes("observe_test.throws")};
+  TVMFFIObserver observer{sizeof(TVMFFIObserver), &slots, nullptr, nullptr, nullptr, names, 2};
+  observer.begin = [](void* context, const TVMFFIObservedCall* call) -> void* {
+    static_cast<Slots*>(context)->slot = call->slot;
+    static_cast<Slots*>(context)->error_before = call->error;
+    return nullptr;
+  };
+  observer.end = [](void* context, const TVMFFIObservedCall* call, void*) {
+    auto* found = static_cast<Slots*>(context);
+    CHECK_EQ(call->slot, found->slot);
+    found->error_after = call->error;
+    found->has_returned = call->has_returned;
+  };
+  TVMFFIObjectHandle function = Register("observe_test.fails", &Increment);
+  ffi::Function throws = ffi::Function::FromTyped([]() { throw std::runtime_error("thrown"); });
+  ffi::Function::SetGlobal("observe_test.throws", throws, true);
+  int64_t number = -1;
+  CHECK_EQ(TVMFFIObserverAdd(&observer, &number), 0);
+  TVMFFIAny result = None();
+  CHECK_EQ(TVMFFIFunctionCall(function, nullptr, 0, &result), -1);
+  CHECK_EQ(slots.slot, &result);
+  CHECK_EQ(slots.error_before, nullptr);
+  CHECK_NE(slots.error_after, nullptr);
+  CHECK_EQ(slots.has_returned, 1);
+  CallWith(function, 1);  // with the error of the first call pending
+  CHECK_NE(slots.error_before, nullptr);
+  CHECK_EQ(slots.error_after, slots.error_before);
+  CHECK_EQ(TakeRaised().message, "no argument");
+  CHECK_THROWS_AS(throws(), std::runtime_error);
+  CHECK_EQ(slots.has_returned, 0);
+  CHECK_EQ(TVMFFIObserverRemove(number), 0);
+  TVMFFIObjectDecRef(function);
+}
+
 TEST_CASE("functions that become known later are observed; closures have no name at first") {
   Recorder recorder;
   recorder.Add();

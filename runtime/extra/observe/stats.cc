@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string_view>
 
+#include "observe/debug.h"
 #include "observe/observer.h"
 #include "observe/trace.h"
 #include "registration.h"
@@ -136,6 +137,7 @@ void Show(const Function& function, const Optional<String>& name) {
 
 void RegisterObservers() {
   reflection::GlobalDef()
+      .def("pytvmffi.ObserverAddDebug", &AddDebug)
       .def("pytvmffi.ObserverAddStats", &AddStats)
       .def("pytvmffi.ObserverAddTrace", &AddTrace)
       .def("pytvmffi.ObserverRemove", &RemoveObserver)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers of function calls: statistics per function, and traces.
+"""Observers of function calls: statistics per function, traces, and a debug context.
 
-Both see calls from every language.  A function that is not observed costs nothing; see the guide
-"Profile calls".
+They see calls from every language.  A function that is not observed costs nothing; see the guides
+"Profile calls" and "Find a crash".
 
 >>> import tvm_ffi
 >>> with tvm_ffi.stats(["testing.double"]) as stats:
@@ -16,10 +16,13 @@ Both see calls from every language.  A function that is not observed costs nothi
 
 from __future__ import annotations
 
+from ._debug import Debug, Fault
+from ._rules import Rule
 from ._stats import FunctionStats, Stats
 from ._trace import Trace
 
-__all__ = ["FunctionStats", "Stats", "Trace", "stats", "trace"]
+__all__ = ["Debug", "Fault", "FunctionStats", "Rule", "Stats", "Trace", "debug", "stats", "trace"]
 
+debug = Debug
 stats = Stats
 trace = Trace

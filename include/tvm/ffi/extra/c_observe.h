@@ -34,7 +34,10 @@ extern "C" {
  *   28      4      name_index
  *   32      8      function
  *   40      8      result
- *   48      4      status   (56 in all) */
+ *   48      4      status
+ *   52      4      has_returned
+ *   56      8      slot
+ *   64      8      error    (72 in all) */
 typedef struct TVMFFIObservedCall {
   TVMFFIByteArray name;        /* UTF-8, NUL-terminated, never freed; empty: no name is known */
   const TVMFFIAny* args;       /* borrowed; after the call, moved arguments are null */
@@ -45,6 +48,12 @@ typedef struct TVMFFIObservedCall {
    * call ended with a C++ exception or the cancellation of its thread.  Borrowed. */
   const TVMFFIAny* result;
   int32_t status; /* in `end`: the return code of the function, 0 for success */
+  int32_t
+      has_returned; /* in `end`: 0 if a C++ exception or a cancellation ended the call, else 1 */
+  /* The caller's result slot.  In `begin` None; a hook may fill its unused bytes there, and set
+   * them to 0 in `end`. */
+  TVMFFIAny* slot;
+  TVMFFIObjectHandle error; /* the pending Error of the thread, or NULL; borrowed */
 } TVMFFIObservedCall;
 
 /* The hooks of an observer.

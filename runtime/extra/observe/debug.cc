@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: Apache-2.0
+// Debug context: checks of each call, before and after the function runs.
+//
+//   1. The unused bytes of the result slot are filled before the call.  Bytes that are still filled
+//      were not written by the function; they are 0 again when the caller reads them.
+//   2. Each object argument is held by an additional reference during the call.  If the function
+//      releases a reference that it does not own, this reference replaces it.
+//   3. Elements of tensors that the signature declares as read are copied and compared; those that
+//      it declares as `out` are filled, and get their old values back where they were not written.
+#include "observe/debug.h"
+
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "observe/fault_list.h"
+#include "observe/kept_arguments.h"
+#include "observe/observer.h"
+#include "observe/result_slot.h"
+#include "observe/tensor_memory.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+constexpr int32_t kMaxArgs = 16;  // only the first arguments of a call are checked
+constexpr int kResult = -1;       // argument indices of faults
+constexpr int kNoArgument = -2;
+
+// ---- Functions ----------------------------------------------------------------------------------
+
+// What the host language knows about a function.
+struct FunctionNotes {
+  const void* function = nullptr;
+  int32_t name_index = -1;
+  bool runs_host_code = false;
+  bool needs_result = false;  // a result of None is wrong
+  std::string directions;     // see AddDebug
+  std::vector<std::string> names;
+
+  bool AreOf(const TVMFFIObservedCall& call) const {
+    return function == call.function && name_index == call.name_index;
+  }
+};
+
+// ---- One call -----------------------------------------------------------------------------------
+
+// An object argument, with the additional reference of the call.
+struct HeldObject {
+  TVMFFIObject* object;
+  uint32_t strong_before;  // without the additional reference
+  int32_t index;
+};
+
+// A tensor argument whose elements are checked.
+struct CheckedTensor {
+  int32_t index;
+  TensorMemory memory;
+  std::vector<char> copy;
+  bool is_filled;
+};
+
+// The fields of a tensor argument, which functions must not change.
+struct TensorFields {
+  int32_t index;
+  const DLTensor* tensor;
+  DLTensor copy;
+};
+
+struct Environment {
+  TVMFFIStreamHandle streams[4];
+  DLPackManagedTensorAllocator allocator;
+};
+
+constexpr DLDevice kDevices[] = {{kDLCUDA, 0}, {kDLCUDA, 1}, {kDLROCM, 0}, {kDLVulkan, 0}};
+
+Environment CurrentEnvironment() {
+  Environment environment;
+  for (size_t i = 0; i < std::size(kDevices); ++i) {
+    environment.streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
+  }
+  environment.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
+  return environment;
+}
+
+struct CallState {
+  const FunctionNotes* notes;
+  // The list of the calls that this thread has begun and not ended.  Fibers may end them in another
+  // order than that of their beginning.
+  CallState* outer;  // the call that contains this one, or null
+  CallState* inner;
+  // True if another debug context checks the same call.  That context, whose state is `outer`,
+  // repairs the result and has the additional references.
+  bool is_nested;
+  const void* address;
+  const TVMFFIAny* arg_array;
+  TVMFFIAny* slot;
+  TVMFFIObjectHandle error;  // pending before the call
+  bool is_slot_filled;
+  int32_t num_args;
+  int32_t num_held;
+  bool has_owner;  // an argument may own other arguments after the call
+  TVMFFIAny args[kMaxArgs];
+  HeldObject held[kMaxArgs];
+  Environment environment;
+  TensorFields fields[kMaxArgs];
+  int32_t num_fields;
+  std::vector<CheckedTensor> tensors;
+};
+
+// The innermost call of this thread.
+thread_local CallState* current_call = nullptr;
+
+// Returns the tensor of an argument; null for other arguments and for released objects.
+const DLTensor* TensorOf(const TVMFFIAny& arg) {
+  if (arg.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(arg.v_ptr);
+  bool is_live =
+      arg.type_index == kTVMFFITensor && arg.v_obj != nullptr && StrongCount(arg.v_obj) > 0;
+  return is_live ? TVMFFITensorGetDLTensorPtr(arg.v_obj) : nullptr;
+}
+
+bool IsLeaf(int32_t type_index) {
+  return type_index == kTVMFFITensor || type_index == kTVMFFIStr || type_index == kTVMFFIBytes ||
+         type_index == kTVMFFIShape || type_index == kTVMFFIBigInt;
+}
+
+// ---- The host language --------------------------------------------------------------------------
+
+class Host {
+ public:
+  Host(const Array<Function>& functions, const Array<int64_t>& addresses)
+      : describe_(functions[0]), knows_kind_(functions[1]) {
+    if (addresses.size() != 3) return;
+    ensure_ = reinterpret_cast<int (*)()>(addresses[0]);
+    release_ = reinterpret_cast<void (*)(int)>(addresses[1]);
+    pending_ = reinterpret_cast<void* (*)()>(addresses[2]);
+  }
+
+  // True if this thread has a pending exception of the host language.
+  bool HasException() const {
+    if (ensure_ == nullptr) return false;
+    int state = ensure_();
+    bool has_exception = pending_() != nullptr;
+    release_(state);
+    return has_exception;
+  }
+  bool KnowsKind(const std::string& kind) const {
+    try {
+      return knows_kind_(String(kind)).cast<bool>();
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+  FunctionNotes Describe(const TVMFFIObservedCall& call) const {
+    FunctionNotes notes;
+    notes.function = call.function;
+    notes.name_index = call.name_index;
+    try {
+      TVMFFIObjectIncRef(call.function);
+      auto callee = ffi::detail::ObjectUnsafe::ObjectRefFromObjectPtr<Function>(
+          ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(
+              static_cast<TVMFFIObject*>(call.function)));
+      String name(call.name.data, call.name.size);
+      auto found = describe_(callee, name).cast<Optional<Array<Any>>>();
+      if (!found.has_value()) return notes;
+      const Array<Any>& row = found.value();
+      notes.runs_host_code = row[0].cast<bool>();
+      notes.needs_result = row[1].cast<bool>();
+      notes.directions = row[2].cast<String>();
+      for (const Any& text : row[3].cast<Array<Any>>()) notes.names.push_back(text.cast<String>());
+    } catch (const std::exception&) {
+      // The interpreter is exiting: the function is checked without its signature.
+    }
+    return notes;
+  }
+
+ private:
+  Function describe_;
+  Function knows_kind_;
+  int (*ensure_)() = nullptr;
+  void (*release_)(int) = nullptr;
+  void* (*pending_)() = nullptr;
+};
+
+// ---- Debug --------------------------------------------------------------------------------------
+
+class Debug {
+ public:
+  Debug(const Array<Any>& options, const Array<Function>& host, const Array<int64_t>& addresses)
+      : max_bytes_(static_cast<size_t>(options[0].cast<int64_t>())),
+        finds_not_finite_(options[1].cast<bool>()),
+        finds_kept_(options[2].cast<bool>()),
+        host_(host, addresses),
+        faults_(host[2], host[3]) {
+    TVMFFIByteArray empty{"", 0};
+    TVMFFIObjectHandle error = nullptr;
+    if (TVMFFIErrorCreate(&empty, &empty, &empty, &error) != 0) return;
+    error_deleter_ = static_cast<TVMFFIObject*>(error)->deleter;
+    TVMFFIObjectDecRef(error);
+  }
+
+  void* Begin(const TVMFFIObservedCall& call);
+  void End(const TVMFFIObservedCall& call, void* token);
+  Array<Array<Any>> Read();
+
+ private:
+  const FunctionNotes* NotesOf(const TVMFFIObservedCall& call);
+  const FunctionNotes* FindNotes(const TVMFFIObservedCall& call);
+  void Hold(const TVMFFIObservedCall& call, CallState* state);
+  void PrepareTensors(CallState* state) const;
+
+  void CheckReturn(const TVMFFIObservedCall& call, CallState* state);
+  void CheckError(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckResult(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckArguments(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckTensors(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckEnvironment(const TVMFFIObservedCall& call, CallState* state);
+
+  void Report(const TVMFFIObservedCall& call, const CallState& state, int index, const char* rule,
+              std::string message);
+  static std::string ArgumentName(const CallState& state, int index);
+
+  size_t max_bytes_;
+  bool finds_not_finite_;
+  bool finds_kept_;
+  Host host_;
+  FaultList faults_;
+  KeptArguments kept_;
+  decltype(TVMFFIObject::deleter) error_deleter_ = nullptr;
+
+  // Notes of functions that were called recently, by a hash of the address.
+  std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
+  std::mutex mutex_;  // guards the members below; no host code runs while it is held
+  std::deque<FunctionNotes> all_notes_;
+  std::unordered_map<const void*, const FunctionNotes*> notes_;  // by the address of the function
+  std::set<std::string> kinds_;                                  // error kinds that are registered
+};
+
+std::string Debug::ArgumentName(const CallState& state, int index) {
+  if (index == kResult) return "result";
+  if (index == kNoArgument) return "";
+  auto position = static_cast<size_t>(index);
+  const std::vector<std::string>& names = state.notes->names;
+  return position < names.size() ? names[position] : "argument " + std::to_string(index);
+}
+
+void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int index,
+                   const char* rule, std::string message) {
+  std::string_view name(call.name.data, call.name.size);
+  Fault fault{name, name.empty() ? state.address : nullptr, ArgumentName(state, index), rule,
+              std::move(message)};
+  // Host code must not run while an exception of the host language is pending.
+  bool may_have_exception = call.status != 0 && call.error == nullptr && call.function == nullptr;
+  faults_.Add(fault, !may_have_exception || !host_.HasException());
+}
+
+const FunctionNotes* Debug::NotesOf(const TVMFFIObservedCall& call) {
+  std::atomic<const FunctionNotes*>& recent =
+      recent_[reinterpret_cast<uintptr_t>(call.function) / 32 % recent_.size()];
+  const FunctionNotes* notes = recent.load(std::memory_order_acquire);
+  if (notes == nullptr || !notes->AreOf(call)) {
+    notes = FindNotes(call);
+    recent.store(notes, std::memory_order_release);
+  }
+  return notes;
+}
+
+const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = notes_.find(call.function);
+    if (found != notes_.end() && found->second->AreOf(call)) return found->second;
+  }
+  FunctionNotes notes = host_.Describe(call);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const FunctionNotes* added = &all_notes_.emplace_back(std::move(notes));
+  notes_[call.function] = added;
+  return added;
+}
+
+void* Debug::Begin(const TVMFFIObservedCall& call) {
+  auto* state = new CallState;
+  state->notes = NotesOf(call);
+  state->outer = current_call;
+  state->inner = nullptr;
+  if (current_call != nullptr) current_call->inner = state;
+  current_call = state;
+  state->address = call.function;
+  state->arg_array = call.args;
+  state->slot = call.slot;
+  const CallState* outer = state->outer;
+  state->is_nested = outer != nullptr && outer->address == call.function &&
+                     outer->arg_array == call.args && outer->slot == call.slot;
+  state->error = call.error;
+  state->is_slot_filled = call.slot->type_index == kTVMFFINone;
+  if (state->is_slot_filled) {
+    FillSlot(call.slot);
+  } else if (call.slot->type_index >= kTVMFFIStaticObjectBegin) {
+    Report(call, *state, kResult, "call.result-cleared",
+           "the caller passed a result slot that contains " + TypeName(call.slot->type_index));
+  }
+  state->num_args = std::min(std::max(call.num_args, 0), kMaxArgs);
+  std::copy_n(call.args, state->num_args, state->args);
+  Hold(call, state);
+  PrepareTensors(state);
+  state->environment = CurrentEnvironment();
+  return state;
+}
+
+// Adds a reference to each object argument that is not passed by move.
+void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
+  state->num_held = 0;
+  if (state->is_nested) {
+    state->has_owner = state->outer->has_owner;
+    state->num_held = state->outer->num_held;
+    std::copy_n(state->outer->held, state->num_held, state->held);
+    return;
+  }
+  state->has_owner = call.num_args > kMaxArgs;
+  for (int32_t i = 0; i < state->num_args; ++i) {
+    const TVMFFIAny& arg = state->args[i];
+    state->has_owner |= arg.type_index == kTVMFFIObjectRValueRef;
+    if (arg.type_index < kTVMFFIStaticObjectBegin) continue;
+    if (arg.v_obj == nullptr) {
+      Report(call, *state, i, "any.null-object",
+             "the caller passed a null pointer as " + TypeName(arg.type_index));
+      continue;
+    }
+    state->has_owner |= !IsLeaf(arg.type_index);
+    bool is_held = false;
+    for (int32_t k = 0; k < state->num_held; ++k) is_held |= state->held[k].object == arg.v_obj;
+    for (int32_t k = 0; k < state->num_args; ++k) {
+      const TVMFFIAny& other = state->args[k];
+      is_held |= other.type_index == kTVMFFIObjectRValueRef &&
+                 *static_cast<TVMFFIObject**>(other.v_ptr) == arg.v_obj;
+    }
+    if (is_held) continue;
+    uint32_t strong = StrongCount(arg.v_obj);
+    if (strong == 0) {
+      Report(call, *state, i, "object.used-after-release",
+             "the caller passed an object that has been released");
+      continue;
+    }
+    TVMFFIObjectIncRef(arg.v_obj);
+    state->held[state->num_held++] = {arg.v_obj, strong, i};
+  }
+}
+
+void Debug::PrepareTensors(CallState* state) const {
+  const std::string& directions = state->notes->directions;
+  state->num_fields = 0;
+  for (int32_t i = 0; i < state->num_args; ++i) {
+    const DLTensor* tensor = TensorOf(state->args[i]);
+    if (tensor == nullptr) continue;
+    state->fields[state->num_fields++] = {i, tensor, *tensor};
+    if (directions.empty()) continue;
+    if (state->tensors.empty()) state->tensors.reserve(static_cast<size_t>(state->num_args));
+    TensorMemory memory(*tensor, max_bytes_);
+    if (!memory.is_checkable()) continue;
+    state->tensors.push_back({i, std::move(memory), {}, false});
+  }
+  if (state->tensors.empty()) return;
+  // Elements that another argument shares may change, or be read, in ways that the signature
+  // allows.
+  std::array<bool, kMaxArgs> is_shared{};
+  for (size_t i = 0; i < state->tensors.size(); ++i) {
+    for (size_t k = 0; k < state->tensors.size(); ++k) {
+      if (i != k && state->tensors[i].memory.Overlaps(state->tensors[k].memory)) {
+        is_shared[i] = true;
+      }
+    }
+  }
+  for (size_t i = 0; i < state->tensors.size(); ++i) {
+    CheckedTensor& checked = state->tensors[i];
+    auto position = static_cast<size_t>(checked.index);
+    char direction = position < directions.size() ? directions[position] : '-';
+    if (is_shared[i] || (direction != 'i' && direction != 'o')) continue;
+    checked.copy = checked.memory.Copy();
+    checked.is_filled = direction == 'o';
+    if (checked.is_filled) checked.memory.Fill();
+  }
+}
+
+void Debug::End(const TVMFFIObservedCall& call, void* token) {
+  std::unique_ptr<CallState> state(static_cast<CallState*>(token));
+  (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
+  if (state->outer != nullptr) state->outer->inner = state->inner;
+  if (call.has_returned != 0) CheckReturn(call, state.get());
+  if (state->is_slot_filled && !state->is_nested) RepairSlot(call.slot);
+  CheckArguments(call, *state);
+  CheckTensors(call, *state);
+  CheckReferences(call, *state);
+  CheckEnvironment(call, state.get());
+}
+
+void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
+  TVMFFIAny* slot = call.slot;
+  if (call.status != 0) {
+    CheckError(call, *state);
+    if (state->is_slot_filled && slot->type_index >= kTVMFFIStaticObjectBegin) {
+      Report(call, *state, kResult, "call.result-on-error",
+             "the call failed and stored an object of type " + TypeName(slot->type_index) +
+                 ", which nobody releases");
+    }
+    return;
+  }
+  if (call.error != nullptr && call.error != state->error) {
+    const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
+    Report(call, *state, kNoArgument, "error.unreported",
+           "the call returned 0 with the error " + std::string(error->kind.data, error->kind.size) +
+               ": " + std::string(error->message.data, error->message.size));
+  }
+  CheckResult(call, *state);
+}
+
+void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
+  std::string code = std::to_string(call.status);
+  if (call.error == nullptr) {
+    if (call.status == -2 || host_.HasException()) return;  // the host language has the exception
+    return Report(call, state, kNoArgument, "error.missing",
+                  "the call returned " + code + " and set no error");
+  }
+  if (call.status != -1 && call.status != -2) {
+    Report(call, state, kNoArgument, "call.return-code",
+           "the call returned " + code + ", expected 0 or -1");
+  }
+  const auto* object = static_cast<const TVMFFIObject*>(call.error);
+  if (object->type_index != kTVMFFIError) {
+    return Report(call, state, kNoArgument, "error.object",
+                  "the pending error is an object of type " + TypeName(object->type_index));
+  }
+  if (object->deleter != error_deleter_ || state.notes->runs_host_code) return;
+  const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
+  std::string kind(error->kind.data, error->kind.size);
+  if (kind == "EnvErrorAlreadySet") return;
+  if (error->message.size == 0) {
+    Report(call, state, kNoArgument, "error.text",
+           "the error of kind '" + kind + "' has an empty message");
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (kinds_.count(kind) != 0) return;
+  }
+  if (!kind.empty() && host_.KnowsKind(kind)) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    kinds_.insert(kind);
+    return;
+  }
+  Report(call, state, kNoArgument, "error.kind", "the error kind '" + kind + "' is not registered");
+}
+
+void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
+  const TVMFFIAny& result = *call.slot;
+  ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
+  for (auto& [rule, message] : faults) Report(call, state, kResult, rule, std::move(message));
+  if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
+  TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
+  int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
+  if (element < 0) return;
+  Report(call, state, kResult, "tensor.not-finite",
+         "element " + memory.IndexText(element) + " is " + memory.ElementText(element));
+}
+
+void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& state) {
+  for (int32_t i = 0; i < state.num_args; ++i) {
+    if (std::memcmp(&state.args[i], &call.args[i], sizeof(TVMFFIAny)) == 0) continue;
+    Report(call, state, i, "call.arguments-constant",
+           "the function wrote into the array of the arguments");
+  }
+}
+
+void Debug::CheckTensors(const TVMFFIObservedCall& call, const CallState& state) {
+  for (int32_t i = 0; i < state.num_fields; ++i) {
+    const TensorFields& fields = state.fields[i];
+    if (std::memcmp(fields.tensor, &fields.copy, sizeof(DLTensor)) == 0) continue;
+    Report(call, state, fields.index, "tensor.fields-written",
+           "the function changed a field of the DLTensor");
+  }
+  for (const CheckedTensor& checked : state.tensors) {
+    const TensorMemory& memory = checked.memory;
+    if (!checked.copy.empty() && !checked.is_filled) {
+      int64_t element = memory.FindDifference(checked.copy);
+      if (element >= 0) {
+        Report(call, state, checked.index, "tensor.input-written",
+               "the signature reads the argument, but element " + memory.IndexText(element) +
+                   " changed from " + memory.ElementText(checked.copy, element) + " to " +
+                   memory.ElementText(element));
+      }
+    }
+    if (checked.is_filled) {
+      size_t count = 0;
+      int64_t element = call.status == 0 ? memory.FindFilled(&count) : -1;
+      memory.RestoreFilled(checked.copy);
+      if (element >= 0) {
+        Report(call, state, checked.index, "tensor.output-not-written",
+               "the function wrote " + std::to_string(memory.num_elements() - count) + " of " +
+                   std::to_string(memory.num_elements()) + " elements; element " +
+                   memory.IndexText(element) + " is the first that it did not write");
+      }
+    }
+    auto position = static_cast<size_t>(checked.index);
+    const std::string& directions = state.notes->directions;
+    char direction = position < directions.size() ? directions[position] : '-';
+    bool is_output = direction == 'o' || direction == 'w';
+    if (!finds_not_finite_ || !is_output || call.status != 0) continue;
+    int64_t element = memory.FindNotFinite();
+    if (element < 0) continue;
+    Report(call, state, checked.index, "tensor.not-finite",
+           "element " + memory.IndexText(element) + " is " + memory.ElementText(element));
+  }
+}
+
+// Releases the additional references.
+void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& state) {
+  bool returns_object = call.status == 0 && call.slot->type_index >= kTVMFFIStaticObjectBegin;
+  for (int32_t i = 0; i < state.num_held; ++i) {
+    const HeldObject& held = state.held[i];
+    bool is_result = returns_object && call.has_returned != 0 && call.slot->v_obj == held.object;
+    uint32_t strong = StrongCount(held.object) - 1;
+    // Other owners may release their references during the call: only the caller's own one, and
+    // that of the result, must exist.
+    uint32_t expected = held.strong_before == 1 ? 1u + (is_result ? 1u : 0u) : 0u;
+    if (strong < expected) {
+      Report(call, state, held.index, "object.released-too-often",
+             is_result ? "the function returned the argument without a new reference"
+                       : "the function released a reference that it does not own");
+      if (!state.is_nested) continue;  // the additional reference replaces the missing one
+    }
+    bool may_leak = finds_kept_ && held.strong_before == 1 && strong > 1 && !returns_object &&
+                    !state.has_owner && !state.notes->runs_host_code;
+    if (may_leak) {
+      kept_.Add({call.name.data, call.name.size}, ArgumentName(state, held.index), held.object,
+                [this] { return faults_.HostStack(); });
+    }
+    if (!state.is_nested) TVMFFIObjectDecRef(held.object);
+  }
+}
+
+void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
+  Environment after = CurrentEnvironment();
+  if (std::memcmp(&after, &state->environment, sizeof(after)) == 0) return;
+  for (size_t i = 0; i < std::size(kDevices); ++i) {
+    if (after.streams[i] == state->environment.streams[i]) continue;
+    Report(call, *state, kNoArgument, "environment.stream",
+           "the function changed the current stream of the device " +
+               std::to_string(kDevices[i].device_type) + ":" +
+               std::to_string(kDevices[i].device_id));
+  }
+  if (after.allocator != state->environment.allocator) {
+    Report(call, *state, kNoArgument, "environment.allocator",
+           "the function changed the tensor allocator");
+  }
+  // The calls that contain this one did not make the change.  Other contexts that check this call
+  // have not seen it yet.
+  CallState* outer = state;
+  while (outer != nullptr && outer->is_nested) outer = outer->outer;
+  while (outer != nullptr && (outer = outer->outer) != nullptr) outer->environment = after;
+}
+
+Array<Array<Any>> Debug::Read() {
+  for (const KeptArguments::Leak& leak : kept_.Leaks()) {
+    std::string message =
+        std::to_string(leak.num_references) + " references that the function kept still exist";
+    faults_.AddLater({leak.function, nullptr, leak.argument, "object.leaked", message}, leak.stack);
+  }
+  return faults_.Read();
+}
+
+}  // namespace
+
+Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
+                    const Array<Function>& host, const Array<int64_t>& addresses) {
+  return AddObserver(std::make_shared<Debug>(options, host, addresses), names);
+}
+
+}  // namespace tvm::ffi::extra

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels that each break one rule of the ABI or of their signature. */
+#include <math.h>
+#include <stdlib.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include "kernel.h"
+
+static int ReturnText(const char* text, TVMFFIAny* result) {
+  TVMFFIByteArray view = {text, strlen(text)};
+  return TVMFFIStringFromByteArray(&view, result);
+}
+
+#define SIGNATURE(name, text) \
+  KERNEL(_metadata_##name) { return ReturnText("{\"signature\": \"" #name text "\"}", result); }
+
+static int Fail(const char* kind, const char* message, int code) {
+  TVMFFIErrorSetRaisedFromCStr(kind, message);
+  return code;
+}
+
+static float* Floats(const TVMFFIAny* arg) {
+  DLTensor* tensor = TensorArgument(arg);
+  return (float*)((char*)tensor->data + tensor->byte_offset);
+}
+static int64_t Extent(const TVMFFIAny* arg) { return TensorArgument(arg)->shape[0]; }
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+KERNEL(padding_unwritten) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = 1;
+  return 0;
+}
+
+KERNEL(padding_garbage) {
+  Return(result, kTVMFFIFloat, 0);
+  result->zero_padding = 7;
+  return 0;
+}
+
+KERNEL(bool_two) { return Return(result, kTVMFFIBool, 2); }
+
+KERNEL(bool_byte) {
+  result->type_index = kTVMFFIBool;
+  result->zero_padding = 0;
+  *(unsigned char*)&result->v_int64 = 1;
+  return 0;
+}
+
+KERNEL(dtype_half) {
+  DLDataType dtype = {kDLFloat, 32, 1};
+  result->type_index = kTVMFFIDataType;
+  result->zero_padding = 0;
+  result->v_dtype = dtype;
+  return 0;
+}
+
+KERNEL(none_with_payload) { return Return(result, kTVMFFINone, 5); }
+
+KERNEL(payload_unwritten) {
+  result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
+  return 0;
+}
+
+KERNEL(small_string_too_long) {
+  Return(result, kTVMFFISmallStr, 0);
+  result->small_str_len = 9;
+  return 0;
+}
+
+KERNEL(small_string_tail) {
+  result->type_index = kTVMFFISmallStr;
+  result->small_str_len = 2;
+  memcpy(result->v_bytes, "abcd", 4);
+  return 0;
+}
+
+KERNEL(unknown_index) { return Return(result, 40, 0); }
+
+KERNEL(negative_index) { return Return(result, -3, 0); }
+
+KERNEL(unknown_object_index) { return Return(result, 1000000, args[0].v_int64); }
+
+KERNEL(null_tensor) { return Return(result, kTVMFFITensor, 0); }
+
+KERNEL(wrong_object_type) {
+  TVMFFIObjectIncRef(args[0].v_obj);
+  return Return(result, kTVMFFIFunction, args[0].v_int64);
+}
+
+KERNEL(raw_string) { return Return(result, kTVMFFIRawStr, (int64_t)(intptr_t)"static"); }
+
+KERNEL(byte_array) {
+  static TVMFFIByteArray bytes = {"static", 6};
+  return Return(result, kTVMFFIByteArrayPtr, (int64_t)(intptr_t)&bytes);
+}
+
+KERNEL(view_of_argument) {
+  return Return(result, kTVMFFIDLTensorPtr, (int64_t)(intptr_t)TensorArgument(&args[0]));
+}
+
+KERNEL(moved_reference) {
+  static TVMFFIObject* slot;
+  return Return(result, kTVMFFIObjectRValueRef, (int64_t)(intptr_t)&slot);
+}
+
+SIGNATURE(no_result, "(x: int) -> int")
+KERNEL(no_result) { return 0; }
+
+SIGNATURE(none_result, "(x: int) -> int")
+KERNEL(none_result) { return Return(result, kTVMFFINone, 0); }
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+KERNEL(fails_silently) { return -1; }
+
+KERNEL(succeeds_with_error) { return Fail("ValueError", "ignored", 0); }
+
+KERNEL(returns_five) { return Fail("ValueError", "failed", 5); }
+
+KERNEL(error_without_text) { return Fail("ValueError", "", -1); }
+
+KERNEL(error_of_unknown_kind) { return Fail("KernelFailure", "failed", -1); }
+
+KERNEL(error_without_kind) { return Fail("", "failed", -1); }
+
+KERNEL(fails_with_result) {
+  ReturnText("a string on the heap", result);
+  return Fail("ValueError", "failed", -1);
+}
+
+/* ---- References ---------------------------------------------------------------------------- */
+
+SIGNATURE(releases_argument, "(x: Any)")
+KERNEL(releases_argument) {
+  TVMFFIObjectDecRef(args[0].v_obj);
+  return 0;
+}
+
+KERNEL(returns_argument) {
+  *result = args[0];
+  return 0;
+}
+
+SIGNATURE(keeps_argument, "(x: Any)")
+KERNEL(keeps_argument) {
+  TVMFFIObjectIncRef(args[0].v_obj);
+  return 0;
+}
+
+KERNEL(keeps_on_error) {
+  TVMFFIObjectIncRef(args[0].v_obj);
+  return Fail("ValueError", "failed", -1);
+}
+
+/* release(x, n) releases references that other kernels kept. */
+KERNEL(release) {
+  for (int64_t i = 0; i < args[1].v_int64; ++i) TVMFFIObjectDecRef(args[0].v_obj);
+  return 0;
+}
+
+KERNEL(writes_arguments) {
+  ((TVMFFIAny*)args)[0].v_int64 = 5;
+  return 0;
+}
+
+KERNEL(passes_null) {
+  TVMFFIAny null = None();
+  null.type_index = kTVMFFITensor;
+  return TVMFFIFunctionCall(FunctionArgument(&args[0]), &null, 1, result);
+}
+
+KERNEL(passes_full_slot) {
+  TVMFFIAny slot = None();
+  if (ReturnText("a string on the heap", &slot) != 0) return -1;
+  TVMFFIAny owned = slot;
+  int code = TVMFFIFunctionCall(FunctionArgument(&args[0]), NULL, 0, &slot);
+  Release(&owned);
+  return code;
+}
+
+KERNEL(right) { return 0; }
+
+/* ---- Tensors ------------------------------------------------------------------------------- */
+
+SIGNATURE(writes_input, "(x: float32[n], y: out float32[n])")
+KERNEL(writes_input) {
+  memset(Floats(&args[1]), 0, (size_t)Extent(&args[1]) * sizeof(float));
+  Floats(&args[0])[1] = 9;
+  return 0;
+}
+
+SIGNATURE(copies, "(x: float32[n], y: out float32[n])")
+KERNEL(copies) {
+  memcpy(Floats(&args[1]), Floats(&args[0]), (size_t)Extent(&args[1]) * sizeof(float));
+  return 0;
+}
+
+SIGNATURE(sorts_in_place, "(x: float32[n]) -> float")
+KERNEL(sorts_in_place) {
+  float* x = Floats(&args[0]);
+  float first = x[0];
+  x[0] = x[1];
+  x[1] = first;
+  *result = None();
+  result->type_index = kTVMFFIFloat;
+  result->v_float64 = x[0];
+  return 0;
+}
+
+SIGNATURE(skips_last, "(x: float32[n], y: out float32[n])")
+KERNEL(skips_last) {
+  for (int64_t i = 0; i + 1 < Extent(&args[1]); ++i) Floats(&args[1])[i] = Floats(&args[0])[i];
+  return 0;
+}
+
+SIGNATURE(skips_middle, "(y: out float32[n])")
+KERNEL(skips_middle) {
+  for (int64_t i = 0; i < Extent(&args[0]); ++i) {
+    if (i != 2) Floats(&args[0])[i] = 0;
+  }
+  return 0;
+}
+
+SIGNATURE(writes_nothing, "(y: out Tensor)")
+KERNEL(writes_nothing) { return 0; }
+
+/* Ignores the strides of its output. */
+SIGNATURE(ignores_strides, "(y: out float32[n])")
+KERNEL(ignores_strides) {
+  for (int64_t i = 0; i < Extent(&args[0]); ++i) Floats(&args[0])[i] = 1;
+  return 0;
+}
+
+SIGNATURE(writes_nan, "(y: out float32[n])")
+KERNEL(writes_nan) {
+  for (int64_t i = 0; i < Extent(&args[0]); ++i) Floats(&args[0])[i] = i == 1 ? NAN : 0;
+  return 0;
+}
+
+SIGNATURE(writes_infinity, "(y: inout float32[n])")
+KERNEL(writes_infinity) {
+  Floats(&args[0])[2] = INFINITY;
+  return 0;
+}
+
+KERNEL(moves_tensor) {
+  TensorArgument(&args[0])->byte_offset += 4;
+  return 0;
+}
+
+KERNEL(changes_ndim) {
+  TensorArgument(&args[0])->ndim = 0;
+  return 0;
+}
+
+/* ---- Environment --------------------------------------------------------------------------- */
+
+static int Allocate(DLTensor* prototype MAYBE_UNUSED, DLManagedTensorVersioned** out MAYBE_UNUSED,
+                    void* error_ctx, void (*set_error)(void*, const char*, const char*)) {
+  set_error(error_ctx, "MemoryError", "no memory");
+  return -1;
+}
+
+/* leaves_allocator() sets an allocator, leaves_allocator(address) sets the given one. */
+KERNEL(leaves_allocator) {
+  DLPackManagedTensorAllocator allocator = num_args == 0 ? Allocate : args[0].v_ptr;
+  return TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, NULL);
+}
+
+KERNEL(allocator) { return ReturnPointer(result, TVMFFIEnvGetDLPackManagedTensorAllocator()); }
+
+/* calls(f, args...) returns f(args...). */
+KERNEL(calls) {
+  return TVMFFIFunctionCall(FunctionArgument(&args[0]), (TVMFFIAny*)(args + 1), num_args - 1,
+                            result);
+}

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debug context: kernels with one fault each, right kernels, threads, processes, the command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+FOLDER = Path(__file__).resolve().parent / "faults"
+KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+
+
+def compile_faults(folder: Path) -> None:
+    include = [f"-I{path}" for path in [*libinfo.include_paths(), KERNELS]]
+    commands = [
+        [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", str(FOLDER / "faults.c")],
+        [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", str(FOLDER / "faults.cc")],
+    ]
+    objects = []
+    for command in commands:
+        objects.append(str(folder / f"{Path(command[-1]).name}.o"))
+        subprocess.run([*command, "-O1", "-fPIC", *include, "-c", "-o", objects[-1]], check=True)
+    linker = shlex.split(os.environ.get("CXX", "c++"))
+    subprocess.run([*linker, "-shared", *objects, "-o", str(folder / "faults.so")], check=True)
+
+
+@pytest.fixture(scope="session")
+def fault_library(build_once) -> Path:
+    return build_once("debug_faults", compile_faults) / "faults.so"
+
+
+@pytest.fixture(scope="module")
+def faulty(fault_library):
+    return tvm_ffi.load_module(fault_library)
+
+
+def tensor(*values):
+    return tvm_ffi.from_dlpack(np.array(values or (1, 2, 3, 4), "float32"))
+
+
+def array(*shape, dtype="float32"):
+    return np.zeros(shape or (4,), dtype)
+
+
+def text():
+    return tvm_ffi.convert("a string on the heap")
+
+
+def string_object():
+    return tvm_ffi.Array(["x"])
+
+
+# Each row: kernel, its arguments, the rule and the argument in the report.
+FAULTS = [
+    ("padding_unwritten", [], "any.padding", "result"),
+    ("padding_garbage", [], "any.padding", "result"),
+    ("bool_two", [], "any.bool", "result"),
+    ("bool_byte", [], "any.bool", "result"),
+    ("dtype_half", [], "any.payload", "result"),
+    ("none_with_payload", [], "any.payload", "result"),
+    ("payload_unwritten", [], "call.result-unset", "result"),
+    ("small_string_too_long", [], "any.small-length", "result"),
+    ("small_string_tail", [], "any.small-length", "result"),
+    ("unknown_index", [], "any.type-index", "result"),
+    ("negative_index", [], "any.type-index", "result"),
+    ("unknown_object_index", [tensor], "any.type-index", "result"),
+    ("null_tensor", [], "any.null-object", "result"),
+    ("wrong_object_type", [tensor], "any.object-type", "result"),
+    ("mistyped_string", [], "any.object-type", "result"),
+    ("raw_string", [], "call.result-borrowed", "result"),
+    ("byte_array", [], "call.result-borrowed", "result"),
+    ("view_of_argument", [tensor], "call.result-borrowed", "result"),
+    ("moved_reference", [], "call.result-borrowed", "result"),
+    ("no_result", [lambda: 1], "call.result-unset", "result"),
+    ("none_result", [lambda: 1], "call.result-unset", "result"),
+    ("fails_silently", [], "error.missing", ""),
+    ("succeeds_with_error", [], "error.unreported", ""),
+    ("returns_five", [], "call.return-code", ""),
+    ("error_without_text", [], "error.text", ""),
+    ("error_of_unknown_kind", [], "error.kind", ""),
+    ("error_without_kind", [], "error.kind", ""),
+    ("throw_without_text", [], "error.text", ""),
+    ("throw_unknown_kind", [], "error.kind", ""),
+    ("fails_with_result", [], "call.result-on-error", "result"),
+    ("releases_argument", [tensor], "object.released-too-often", "x"),
+    ("releases_argument", [string_object], "object.released-too-often", "x"),
+    ("returns_argument", [tensor], "object.released-too-often", "argument 0"),
+    ("returns_argument", [array], "object.released-too-often", "argument 0"),
+    ("release_tensor", [tensor], "object.released-too-often", "argument 0"),
+    ("writes_arguments", [lambda: 1], "call.arguments-constant", "argument 0"),
+    ("writes_input", [array, array], "tensor.input-written", "x"),
+    ("writes_input", [tensor, tensor], "tensor.input-written", "x"),
+    ("sorts_in_place", [tensor], "tensor.input-written", "x"),
+    ("negate_input", [tensor, array], "tensor.input-written", "x"),
+    ("skips_last", [array, array], "tensor.output-not-written", "y"),
+    ("skips_middle", [array], "tensor.output-not-written", "y"),
+    ("half_of_output", [array, array], "tensor.output-not-written", "y"),
+    ("ignores_strides", [lambda: array(8)[::2]], "tensor.output-not-written", "y"),
+    *(
+        ("writes_nothing", [lambda dtype=dtype: array(3, 5, dtype=dtype)], rule, "y")
+        for rule in ["tensor.output-not-written"]
+        for dtype in ("float64", "float16", "int64", "int32", "int16", "uint8", "bool", "complex64")
+    ),
+    ("writes_nan", [array], "tensor.not-finite", "y"),
+    ("writes_infinity", [array], "tensor.not-finite", "y"),
+    ("divide_by_zero", [array], "tensor.not-finite", "y"),
+    ("moves_tensor", [array], "tensor.fields-written", "argument 0"),
+    ("changes_ndim", [array], "tensor.fields-written", "argument 0"),
+]
+
+
+def id_of(row):
+    return f"{row[0]}-{row[2]}"
+
+
+@pytest.mark.parametrize("row", FAULTS, ids=map(id_of, FAULTS))
+def test_each_fault_is_named_once(faulty, row):
+    name, make_arguments, rule, argument = row
+    arguments = [make() for make in make_arguments]
+    with tvm_ffi.debug(name, not_finite=True) as found, contextlib.suppress(Exception):
+        getattr(faulty, name)(*arguments)
+    assert [(fault.function, fault.rule.id, fault.argument) for fault in found] == [
+        (name, rule, argument)
+    ]
+    assert "test_debug.py" in found[0].stack
+    assert found[0].rule.sentence in str(found[0])
+
+
+def rules(found):
+    return [(fault.function, fault.argument, fault.rule.id, fault.count) for fault in found]
+
+
+# ---- References and environment ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [("keeps_argument", "x"), ("keeps_on_error", "argument 0"), ("leak_tensor", "argument 0")],
+)
+def test_arguments_that_a_function_keeps_at_each_call_are_leaks(faulty, name, argument):
+    tensors = [tensor(i) for i in range(3)]
+    with tvm_ffi.debug() as found:
+        for each in tensors:
+            with contextlib.suppress(ValueError):
+                getattr(faulty, name)(each)
+    assert rules(found) == [(name, argument, "object.leaked", 1)]
+    assert found[0].message.startswith("3 references")
+    assert "getattr(faulty, name)(each)" in found[0].stack
+    for each in tensors:
+        faulty.release(each, 1)
+
+
+def test_one_kept_reference_may_be_a_cache(kernels):
+    with tvm_ffi.debug() as found:
+        for i in range(3):
+            kernels.keep(tensor(i))
+    kernels.forget()
+    assert list(found) == []
+
+
+def test_arguments_that_a_container_or_a_callback_keeps_are_no_leaks():
+    kept = []
+    keep = tvm_ffi.convert_func(kept.append)
+    with tvm_ffi.debug() as found:
+        numbers = tvm_ffi.List([])
+        for i in range(3):
+            numbers.append(tensor(i))
+            keep(tensor(i))
+    assert len(numbers) == len(kept) == 3
+    assert list(found) == []
+
+
+def test_an_object_that_was_released_too_often_stays_usable(faulty):
+    x = tensor(1, 2)
+    with tvm_ffi.debug() as found:
+        for _ in range(3):
+            faulty.releases_argument(x)
+        assert faulty.returns_argument(x) is x
+    assert [fault.count for fault in found] == [3, 1]
+    assert np.from_dlpack(x).tolist() == [1, 2]
+
+
+def test_the_function_that_changed_the_stream_is_named_not_its_callers(faulty):
+    with tvm_ffi.debug() as found, tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:0"), 0x1000):
+        faulty.calls(faulty.leave_stream, 0x2000)
+    faulty.leave_stream(0)
+    assert rules(found) == [("leave_stream", "", "environment.stream", 1)]
+    assert "2:1" in found[0].message
+
+
+def test_a_changed_allocator_is_a_fault(faulty):
+    before = faulty.allocator()
+    with tvm_ffi.debug() as found:
+        faulty.leaves_allocator()
+    faulty.leaves_allocator(before)
+    assert rules(found) == [("leaves_allocator", "", "environment.allocator", 1)]
+
+
+def test_faults_of_the_caller_name_the_function_that_it_called(faulty):
+    with tvm_ffi.debug() as found:
+        faulty.passes_null(faulty.right)
+        faulty.passes_full_slot(faulty.right)
+    assert rules(found) == [
+        ("right", "argument 0", "any.null-object", 1),
+        ("right", "result", "call.result-cleared", 1),
+    ]
+
+
+# ---- Tensors -------------------------------------------------------------------------------------
+
+
+def test_elements_that_were_not_written_keep_their_values(faulty):
+    y = np.arange(4, dtype="float32")
+    with tvm_ffi.debug() as found:
+        faulty.skips_last(np.full(4, 7, "float32"), y)
+    assert y.tolist() == [7, 7, 7, 3]
+    assert found[0].message == (
+        "the function wrote 3 of 4 elements; element [3] is the first that it did not write"
+    )
+
+
+def test_messages_have_the_index_and_both_values(faulty):
+    x = np.arange(4, dtype="float32")
+    with tvm_ffi.debug() as found:
+        faulty.writes_input(x, array())
+    assert "element [1] changed from 1 to 9" in found[0].message
+
+
+def test_nan_is_a_fault_only_on_demand(faulty):
+    with tvm_ffi.debug() as found:
+        faulty.writes_nan(array())
+    assert list(found) == []
+
+
+def test_tensors_above_the_limit_are_not_compared(faulty):
+    with tvm_ffi.debug(max_bytes=15) as found:
+        faulty.writes_input(array(), array())
+    assert list(found) == []
+    with tvm_ffi.debug(max_bytes=16) as found:
+        faulty.writes_input(array(), array())
+    assert len(found) == 1
+
+
+def test_overlapping_arguments_are_not_compared(faulty):
+    """The fill pattern of an output must not change an input with the same memory."""
+    x = np.arange(4, dtype="float32")
+    with tvm_ffi.debug() as found:
+        tvm_ffi.unchecked(faulty.negate_input)(x, x)
+    assert x.tolist() == [-0.0, -1, -2, -3]
+    assert list(found) == []
+
+
+# ---- No false alarms -----------------------------------------------------------------------------
+
+
+def test_right_kernels_have_no_faults(kernels):
+    with tvm_ffi.debug(not_finite=True) as found:
+        kernels.noop(1, None, "text")
+        values = (1, True, 2.5, None, "short", "a string on the heap", b"bytes", tvm_ffi.int8)
+        for value in (*values, tvm_ffi.device("cpu"), tensor(), [1, 2], tvm_ffi.Shape((1, 2))):
+            kernels.echo(value)
+        for shape in [(), (0,), (3,), (2, 3)]:
+            kernels.echo(array(*shape))
+        kernels.add_one(array(8)[::2], array(12)[::3])
+        kernels.call_with_moved(kernels.take, text())
+        kernels.call_with_borrowed(kernels.type_index, array())
+        with pytest.raises(ValueError, match="wrong"):
+            kernels["raise"]("ValueError", "wrong")
+    assert list(found) == []
+
+
+def test_python_exceptions_without_text_have_no_faults(kernels):
+    class Unregistered(Exception):
+        pass
+
+    def fail(cls):
+        raise cls
+
+    with tvm_ffi.debug() as found:
+        for cls in (ValueError, AssertionError, Unregistered):
+            with pytest.raises(cls):
+                kernels.call(lambda: fail(cls))  # noqa: B023
+    assert list(found) == []
+
+
+def test_a_pending_python_exception_is_an_error(kernels):
+    import signal
+
+    def stop(*_):
+        raise KeyboardInterrupt("stopped")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with tvm_ffi.debug() as found:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt, match="stopped"):
+                kernels.wait_for_signal(-1, 5000)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert list(found) == []
+
+
+# ---- The context ---------------------------------------------------------------------------------
+
+
+def test_names_select_functions(faulty):
+    with tvm_ffi.debug("bool_*") as found:
+        faulty.bool_two()
+        faulty.padding_garbage()
+    assert rules(found) == [("bool_two", "result", "any.bool", 1)]
+
+
+def test_contexts_nest_and_end_with_exceptions(faulty):
+    with tvm_ffi.debug() as outer:
+        inner = tvm_ffi.debug()
+        with contextlib.suppress(KeyError), inner:
+            faulty.bool_two()
+            raise KeyError
+        faulty.padding_garbage()
+    faulty.none_with_payload()
+    assert [fault.function for fault in inner] == ["bool_two"]
+    assert [fault.function for fault in outer] == ["bool_two", "padding_garbage"]
+    with outer:
+        pass
+    assert list(outer) == []  # results of the earlier run are discarded
+
+
+def test_calls_of_all_threads_are_checked(faulty):
+    def run():
+        for _ in range(500):
+            faulty.padding_garbage()
+            faulty.right()
+
+    with tvm_ffi.debug() as found:
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert rules(found) == [("padding_garbage", "result", "any.padding", 2000)]
+
+
+def test_faults_are_reported_when_they_are_found(faulty):
+    seen = []
+    with tvm_ffi.debug(on_fault=seen.append) as found:
+        faulty.bool_two()
+        assert rules(seen) == rules(found) == [("bool_two", "result", "any.bool", 1)]
+
+
+def test_misuse_is_one_clear_error():
+    with pytest.raises(ValueError, match="max_bytes must be an int of at least 0, got -1"):
+        tvm_ffi.debug(max_bytes=-1)
+    with pytest.raises(TypeError, match="expected names of functions as str, got 3"):
+        tvm_ffi.debug([3])
+
+
+# ---- Processes -----------------------------------------------------------------------------------
+
+SCRIPT = "import sys, tvm_ffi; getattr(tvm_ffi.load_module(sys.argv[1]), sys.argv[2])()"
+
+
+def run_script(fault_library, name, *prefix, **variables):
+    return subprocess.run(
+        [*prefix, sys.executable, "-c", SCRIPT, str(fault_library), name],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("value", "count"), [("1", 1), ("0", 0), ("", 0)])
+def test_the_variable_checks_a_process(fault_library, tmp_path, value, count):
+    path = tmp_path / "faults.jsonl"
+    path.touch()
+    done = run_script(fault_library, "bool_two", TVM_FFI_DEBUG=value, TVM_FFI_DEBUG_FILE=str(path))
+    assert done.returncode == 0
+    assert done.stderr.count("tvm_ffi: bool_two, result: a bool with the payload 0x2\n") == count
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["rule"] for row in rows] == ["any.bool"] * count
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "text"),
+    [("bool_two", 1, "1 fault"), ("right", 0, "no fault"), ("fails_silently", 1, "1 fault")],
+)
+def test_the_command_fails_if_a_fault_was_found(fault_library, name, status, text):
+    command = [sys.executable, "-m", "tvm_ffi", "debug", "--"]
+    done = run_script(fault_library, name, *command)
+    assert done.stderr.splitlines()[-1] == f"tvm-ffi debug: {text}"
+    assert done.returncode == status
+
+
+def test_the_command_returns_the_status_of_its_program(tmp_path):
+    command = [sys.executable, "-m", "tvm_ffi", "debug"]
+    exits = [*command, "--", sys.executable, "-c", "raise SystemExit(7)"]
+    assert subprocess.run(exits, check=False, capture_output=True).returncode == 7
+    missing = subprocess.run(
+        [*command, str(tmp_path / "missing")], check=False, capture_output=True, text=True
+    )
+    assert missing.returncode == 2
+    assert "No such file" in missing.stderr
