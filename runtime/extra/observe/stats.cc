@@ -6,7 +6,9 @@
 #include <atomic>
 #include <string_view>
 
+#include "observe/contents.h"
 #include "observe/observer.h"
+#include "observe/recorder.h"
 #include "observe/trace.h"
 #include "registration.h"
 
@@ -137,9 +139,11 @@ void Show(const Function& function, const Optional<String>& name) {
 void RegisterObservers() {
   reflection::GlobalDef()
       .def("pytvmffi.ObserverAddStats", &AddStats)
+      .def("pytvmffi.ObserverAddRecorder", &AddRecorder)
       .def("pytvmffi.ObserverAddTrace", &AddTrace)
       .def("pytvmffi.ObserverRemove", &RemoveObserver)
       .def("pytvmffi.ObserverShow", &Show);
+  RegisterContents();
 }
 
 }  // namespace tvm::ffi::extra

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers of function calls: statistics per function, and traces.
+"""Observers of function calls: statistics per function, traces, and a flight recorder.
 
-Both see calls from every language.  A function that is not observed costs nothing; see the guide
-"Profile calls".
+They see calls from every language.  A function that is not observed costs nothing; see the guide
+"Profile calls", and "Replay a call" for the recorder.
 
 >>> import tvm_ffi
 >>> with tvm_ffi.stats(["testing.double"]) as stats:
@@ -16,10 +16,47 @@ Both see calls from every language.  A function that is not observed costs nothi
 
 from __future__ import annotations
 
+from ._call_script import call_script
+from ._compare import CallDifference, compare
+from ._recorded_values import (
+    RecordedContainer,
+    RecordedError,
+    RecordedObject,
+    RecordedTensor,
+    RecordedText,
+)
+from ._recorder import Recorder
+from ._recording import RecordedCall, Recording, RecordingFileError
+from ._replay import ReplayReport, SkippedCall, replay
+from ._replay_memory import ReplayMemory
 from ._stats import FunctionStats, Stats
 from ._trace import Trace
 
-__all__ = ["FunctionStats", "Stats", "Trace", "stats", "trace"]
+__all__ = [
+    "CallDifference",
+    "FunctionStats",
+    "RecordedCall",
+    "RecordedContainer",
+    "RecordedError",
+    "RecordedObject",
+    "RecordedTensor",
+    "RecordedText",
+    "Recorder",
+    "Recording",
+    "RecordingFileError",
+    "ReplayMemory",
+    "ReplayReport",
+    "SkippedCall",
+    "Stats",
+    "Trace",
+    "call_script",
+    "compare",
+    "record",
+    "replay",
+    "stats",
+    "trace",
+]
 
+record = Recorder
 stats = Stats
 trace = Trace
