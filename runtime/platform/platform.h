@@ -80,6 +80,8 @@ intptr_t CreateNewFile(const std::string& path, bool replaces, int* error);
 // is reserved, so that writes to the memory do not fail.  Both numbers are multiples of 64 KiB.
 // Returns null and the system's error code in *error on failure.
 void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error);
+// Writes bytes at an offset; returns false and the system's error code in *error on failure.
+bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept;
 void UnmapFile(void* memory, size_t size) noexcept;
 
 // ---- Processes --------------------------------------------------------------------------------

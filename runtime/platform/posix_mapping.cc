@@ -48,6 +48,22 @@ void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error) {
   return nullptr;
 }
 
+bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept {
+  auto* next = static_cast<const char*>(bytes);
+  while (size > 0) {
+    ssize_t count = pwrite(static_cast<int>(file), next, size, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      *error = count < 0 ? errno : ENOSPC;
+      return false;
+    }
+    next += count;
+    offset += static_cast<size_t>(count);
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
 void UnmapFile(void* memory, size_t size) noexcept { munmap(memory, size); }
 
 int64_t ProcessNumber() noexcept { return getpid(); }

@@ -17,6 +17,11 @@ void* ExtendMapped(intptr_t /*file*/, size_t /*offset*/, size_t /*size*/, int* e
   *error = ENOTSUP;
   return nullptr;
 }
+bool WriteFile(intptr_t /*file*/, size_t /*offset*/, const void* /*bytes*/, size_t /*size*/,
+               int* error) noexcept {
+  *error = ENOTSUP;
+  return false;
+}
 void UnmapFile(void* /*memory*/, size_t /*size*/) noexcept {}
 int64_t ProcessNumber() noexcept { return 0; }
 void CallInForkedChild(void (* /*callback*/)()) {}

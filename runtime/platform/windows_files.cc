@@ -94,6 +94,26 @@ void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error) {
   return memory;
 }
 
+bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept {
+  auto* next = static_cast<const char*>(bytes);
+  while (size > 0) {
+    constexpr size_t kMaxWrite = size_t{1} << 30;  // a DWORD has the size of one write
+    OVERLAPPED position = {};
+    position.Offset = static_cast<DWORD>(offset);
+    position.OffsetHigh = static_cast<DWORD>(uint64_t{offset} >> 32);
+    DWORD count = 0;
+    if (!::WriteFile(AsHandle(file), next, static_cast<DWORD>(size < kMaxWrite ? size : kMaxWrite),
+                     &count, &position)) {
+      *error = static_cast<int>(GetLastError());
+      return false;
+    }
+    next += count;
+    offset += count;
+    size -= count;
+  }
+  return true;
+}
+
 void UnmapFile(void* memory, size_t /*size*/) noexcept { UnmapViewOfFile(memory); }
 
 int64_t ProcessNumber() noexcept { return static_cast<int64_t>(GetCurrentProcessId()); }

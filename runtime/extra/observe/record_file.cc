@@ -86,6 +86,28 @@ RecordFile::~RecordFile() {
   platform::CloseFile(file_);
 }
 
+bool RecordFile::Archive(const Chunk& chunk) {
+  size_t size = (chunk.used + kUnit - 1) / kUnit * kUnit;
+  size_t offset;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (error() != 0) return false;
+    offset = size_;
+    size_ += size;
+  }
+  uint64_t header[4];
+  std::memcpy(header, chunk.memory, kChunkHeader);
+  header[1] = size;
+  header[3] = kBeingCleared;
+  int error = 0;
+  bool is_written = platform::WriteFile(file_, offset, header, kChunkHeader, &error) &&
+                    platform::WriteFile(file_, offset + kChunkHeader, chunk.memory + kChunkHeader,
+                                        size - kChunkHeader, &error) &&
+                    platform::WriteFile(file_, offset + 24, &kInUse, 8, &error);
+  if (!is_written) SetError(error);
+  return is_written;
+}
+
 Chunk RecordFile::TakeChunk(size_t record_size, uint64_t kind) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t size = std::max(kChunkSize, (record_size + kChunkHeader + kUnit - 1) / kUnit * kUnit);
@@ -106,7 +128,7 @@ Chunk RecordFile::TakeChunk(size_t record_size, uint64_t kind) {
     int error = 0;
     chunk.memory = static_cast<char*>(platform::ExtendMapped(file_, size_, size, &error));
     if (chunk.memory == nullptr) {
-      HeaderWord(kError)->store(static_cast<uint64_t>(error), std::memory_order_relaxed);
+      SetError(error);
       return chunk;
     }
     chunk.size = size;
@@ -132,42 +154,89 @@ RecordLog::~RecordLog() {
 }
 
 bool RecordLog::NextChunk(size_t record_size) {
-  uint64_t last_calls = kind_ == kCalls ? file_->settings().last_calls : 0;
-  if (chunk_.memory != nullptr && last_calls == 0) {
-    platform::UnmapFile(chunk_.memory, chunk_.size);
-  } else if (chunk_.memory != nullptr) {
-    earlier_.push_back(chunk_);
-    uint64_t num_calls = 0;
-    for (const Chunk& chunk : earlier_) num_calls += chunk.num_calls;
-    while (num_calls - earlier_.front().num_calls >= last_calls) {
-      num_calls -= earlier_.front().num_calls;
-      file_->FreeChunk(earlier_.front());
-      earlier_.pop_front();
-    }
-  }
+  if (chunk_.memory != nullptr && !(is_ring_ ? KeepLastCalls() : Archive())) return false;
   chunk_ = file_->TakeChunk(record_size, kind_);
   while (chunk_.memory == nullptr && !earlier_.empty()) {  // the disk is full
     file_->FreeChunk(earlier_.front());
     earlier_.pop_front();
     chunk_ = file_->TakeChunk(record_size, kind_);
   }
+  ++chunk_number_;
   return chunk_.memory != nullptr;
+}
+
+bool RecordLog::Archive() {
+  if (!file_->Archive(chunk_)) return false;
+  file_->FreeChunk(chunk_);
+  return true;
+}
+
+bool RecordLog::KeepLastCalls() {
+  earlier_.push_back(chunk_);
+  uint64_t num_calls = 0;
+  for (const Chunk& chunk : earlier_) num_calls += chunk.num_calls;
+  while (num_calls - earlier_.front().num_calls >= file_->settings().last_calls) {
+    num_calls -= earlier_.front().num_calls;
+    file_->FreeChunk(earlier_.front());
+    earlier_.pop_front();
+  }
+  return true;
+}
+
+void RecordLog::Write(RecordKind kind, const uint64_t* words, size_t size) {
+  auto* to = reinterpret_cast<uint64_t*>(chunk_.memory + chunk_.used);
+  uint64_t sum = size | static_cast<uint64_t>(kind) << 56;
+  to[0] = sum;
+  for (size_t i = 2; i < size / 8; ++i) {
+    sum = AddWithCarry(sum, words[i]);
+    to[i] = words[i];
+  }
+  AtomicAt(chunk_.memory + chunk_.used + 8)->store(sum, std::memory_order_release);
+  chunk_.used += size;
 }
 
 bool RecordLog::Append(RecordKind kind, const Words& words) {
   size_t size = words.size() * 8;
   if (chunk_.size - chunk_.used < size && !NextChunk(size)) return false;
-  auto* to = reinterpret_cast<uint64_t*>(chunk_.memory + chunk_.used);
-  const uint64_t* from = words.data();
-  uint64_t sum = size | static_cast<uint64_t>(kind) << 56;
-  to[0] = sum;
-  for (size_t i = 2; i < words.size(); ++i) {
-    sum = AddWithCarry(sum, from[i]);
-    to[i] = from[i];
+  Write(kind, words.data(), size);
+  return true;
+}
+
+bool RecordLog::AppendCall(const Words& words, Template* last) {
+  bool is_similar = last->chunk == chunk_number_ && last->num_words == words.size();
+  if (!is_similar || !AppendChange(words, *last)) {
+    if (!Append(RecordKind::kCall, words)) return false;
+    *last = {chunk_number_, chunk_.used - words.size() * 8, words.size()};
   }
-  AtomicAt(chunk_.memory + chunk_.used + 8)->store(sum, std::memory_order_release);
-  chunk_.used += size;
-  if (kind == RecordKind::kCall) ++chunk_.num_calls;
+  ++chunk_.num_calls;
+  return true;
+}
+
+bool RecordLog::AppendChange(const Words& words, const Template& last) {
+  constexpr size_t kMaxMasks = 4, kMaxChanged = 24;
+  constexpr size_t kHead = 3;  // size, checksum, offset of the template
+  size_t count = words.size() - 2;
+  size_t num_masks = (count + 63) / 64;
+  if (num_masks > kMaxMasks) return false;
+  uint64_t change[kHead + kMaxMasks + kMaxChanged];
+  auto* old_words = reinterpret_cast<const uint64_t*>(chunk_.memory + last.offset) + 2;
+  const uint64_t* new_words = words.data() + 2;
+  change[2] = last.offset;
+  size_t size = kHead + num_masks;
+  size_t max_size = std::min(size + kMaxChanged, count / 2 + 2);
+  for (size_t i = 0; i < num_masks; ++i) {
+    uint64_t mask = 0;
+    size_t end = std::min(count, 64 * (i + 1));
+    for (size_t j = 64 * i; j < end; ++j) {
+      if (old_words[j] == new_words[j]) continue;
+      if (size >= max_size) return false;
+      mask |= uint64_t{1} << (j % 64);
+      change[size++] = new_words[j];
+    }
+    change[kHead + i] = mask;
+  }
+  if (chunk_.size - chunk_.used < size * 8) return false;
+  Write(RecordKind::kChange, change, size * 8);
   return true;
 }
 

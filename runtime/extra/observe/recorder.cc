@@ -66,6 +66,7 @@ struct ThreadLog {
     const void* name = nullptr;  // names are never freed
     const void* code = nullptr;
     uint32_t number = 0;
+    RecordLog::Template last_call;
   };
   static constexpr size_t kKnown = 256;
 
@@ -109,13 +110,14 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
     uint64_t number = next_number_.fetch_add(1, std::memory_order_relaxed);
     uint64_t* head = words.Extend(7);
     head[2] = number;
-    head[3] = Pair(FunctionNumber(call, thread), static_cast<uint32_t>(thread->thread));
+    ThreadLog::KnownFunction& function = FunctionOf(call, thread);
+    head[3] = Pair(function.number, static_cast<uint32_t>(thread->thread));
     head[4] = thread->frames.empty() ? 0 : thread->frames.back().number;
     head[6] = static_cast<uint32_t>(call.num_args);
     thread->frames.push_back({number, {}});
     uint64_t stream = WriteArguments(call, thread);
     words.data()[5] = stream;
-    if (thread->log.Append(RecordKind::kCall, words)) return this;
+    if (thread->log.AppendCall(words, &function.last_call)) return this;
     file_.CountDropped();
     thread->frames.pop_back();
     return nullptr;
@@ -253,13 +255,15 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
     return num_contents;
   }
 
-  uint32_t FunctionNumber(const TVMFFIObservedCall& call, ThreadLog* thread) {
+  ThreadLog::KnownFunction& FunctionOf(const TVMFFIObservedCall& call, ThreadLog* thread) {
     const void* name = call.name.data;
     const void* code = CodeOfFunction(call.function, runtime::OwnEntryOf(call.function));
     auto hash = reinterpret_cast<uintptr_t>(name) / 16 + reinterpret_cast<uintptr_t>(code) / 16;
     ThreadLog::KnownFunction& known = thread->functions[hash % ThreadLog::kKnown];
-    if (known.name != name || known.code != code) known = {name, code, AddFunction(call, code)};
-    return known.number;
+    if (known.name != name || known.code != code) {
+      known = {name, code, AddFunction(call, code), {}};
+    }
+    return known;
   }
 
   uint32_t AddFunction(const TVMFFIObservedCall& call, const void* code) {

@@ -112,14 +112,17 @@ _MAPS = ("ffi.Map", "ffi.Dict")
 _FIRST_OBJECT = 64
 _NO_CONTENT, _DIGEST_CONTENT, _BYTES_CONTENT = range(3)
 _MAX_DEPTH = 8
+# Address of the object, data, dtype, device type and index, 1 if there are strides, byte offset.
+_TENSOR_FIELDS = struct.Struct("<QQ4siiiQ").unpack
 
 
 class Words:
     """The words of the payload of a record."""
 
-    def __init__(self, payload: bytes) -> None:
+    def __init__(self, payload: bytes, tensors: dict[bytes, RecordedTensor] | None = None) -> None:
         self._payload = payload
         self._offset = 0
+        self._tensors = {} if tensors is None else tensors  # without contents, by their words
 
     @property
     def is_at_end(self) -> bool:
@@ -192,24 +195,31 @@ class Words:
         return self._scalar(type_index, extra, self._take(8))
 
     def _tensor(self, is_object: bool, ndim: int) -> RecordedTensor:
-        self.word()  # the address of the object
-        data, dtype_bits, device_type = self.word(), *self.pair()
-        device_index, has_strides = self.pair()
-        byte_offset = self.word()
+        start = self._offset
+        fields = self._take(40)
+        _, data, dtype_bits, device_type, device_index, has_strides, byte_offset = _TENSOR_FIELDS(
+            fields
+        )
         shape = self.integers(ndim)
         strides = self.integers(ndim) if has_strides else None
-        code, bits, lanes = struct.unpack("<BBH", struct.pack("<i", dtype_bits))
+        end = self._offset
+        content = self.content()
+        key = self._payload[start:end] + bytes([is_object, ndim & 255])
+        if content is None and key in self._tensors:
+            return self._tensors[key]
         try:
-            element = dtype.from_dlpack_data_type((code, bits, lanes))
+            element = dtype.from_dlpack_data_type(struct.unpack("<BBH", dtype_bits))
             device = device_class()(device_type, device_index)
         except (TypeError, ValueError) as error:
             raise DamagedValueError from error
         if min(shape, default=0) < 0:
             raise DamagedValueError
-        content = self.content()
-        return RecordedTensor(
+        tensor = RecordedTensor(
             data, byte_offset, shape, strides, element, device, is_object, content
         )
+        if content is None:
+            self._tensors[key] = tensor
+        return tensor
 
     def _container(self, type_key: str, depth: int) -> RecordedContainer:
         address, count = self.word(), self.word()

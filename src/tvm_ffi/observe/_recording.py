@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ._observer import UNNAMED
-from ._recorded_values import Content, DamagedValueError, Words
+from ._recorded_values import Content, DamagedValueError, RecordedTensor, Words
 
 __all__ = ["CONTENTS", "RecordedCall", "Recording", "RecordingFileError"]
 
@@ -27,7 +27,7 @@ _UNIT = 1 << 16
 _CHUNK_HEADER = 32
 _HEADER = struct.Struct("<8sIIQQQQQQQQQQ")
 _MODULUS = 2**64 - 1
-_LIBRARY, _FUNCTION, _CALL, _RESULT = 1, 2, 3, 4
+_LIBRARY, _FUNCTION, _CALL, _RESULT, _CHANGE = 1, 2, 3, 4, 5
 
 
 class RecordingFileError(ValueError):
@@ -158,15 +158,17 @@ class Recording:
                     raise self._refuse("a chunk", offset)
             elif mark != _CHUNK_MARK or size == 0 or size % _UNIT != 0:
                 raise self._refuse("a chunk", offset)
-            elif offset + size > end:
+            elif state not in (0, 1):
+                raise self._refuse("the state of a chunk", offset + 24)
+            elif state == 1 and offset + size > end:
                 raise self._refuse(f"a chunk of {size} bytes", offset)
             elif state == 1:
-                yield from self._records_of_chunk(offset + _CHUNK_HEADER, offset + size)
-            elif state != 0:
-                raise self._refuse("the state of a chunk", offset + 24)
+                yield from self._records_of_chunk(offset, offset + size)
             offset += size
 
-    def _records_of_chunk(self, offset: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+    def _records_of_chunk(self, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+        offset = start + _CHUNK_HEADER
+        calls: dict[int, bytes] = {}  # the payloads of whole calls, by their offsets in the chunk
         while offset + 16 <= end:
             head, checksum = struct.unpack_from("<QQ", self._bytes, offset)
             size, kind = head & (2**56 - 1), head >> 56
@@ -181,16 +183,24 @@ class Recording:
             total = head + int.from_bytes(payload, "little")
             if total % _MODULUS != checksum % _MODULUS:
                 raise self._refuse("a record with its checksum", offset)
+            if kind == _CALL:
+                calls[offset - start] = payload
+            elif kind == _CHANGE:
+                template = calls.get(int.from_bytes(payload[:8], "little"), b"")
+                kind, payload = _CALL, _changed(template, payload[8:])
+                if not payload:
+                    raise self._refuse("a change of a call", offset)
             yield offset, kind, payload
             offset += size
 
     def _read_calls(self) -> list[RecordedCall]:
         libraries: dict[int, tuple[str, int]] = {}
         functions: dict[int, tuple[str, int]] = {}
-        begins: list[tuple[int, Words]] = []
+        begins: dict[bytes, tuple[int, Words]] = {}  # a call may be in two chunks
         results: dict[int, tuple[int, Words]] = {}
+        tensors: dict[bytes, RecordedTensor] = {}
         for offset, kind, payload in self._records():
-            words = Words(payload)
+            words = Words(payload, tensors)
             try:
                 if kind == _LIBRARY:
                     number, digest = words.word(), words.word()
@@ -199,7 +209,7 @@ class Recording:
                     number, library = words.word(), words.word()
                     functions[number] = words.text(), library
                 elif kind == _CALL:
-                    begins.append((offset, words))
+                    begins[payload[:8]] = offset, words
                 elif kind == _RESULT:
                     results[words.word()] = offset, words
                 else:
@@ -207,7 +217,7 @@ class Recording:
             except DamagedValueError as error:
                 raise self._refuse("a record of a known kind", offset) from error
         calls = []
-        for offset, words in begins:
+        for offset, words in begins.values():
             where = offset
             try:
                 number, (function, thread) = words.word(), words.pair()
@@ -229,6 +239,21 @@ class Recording:
             )  # fmt: skip
         calls.sort(key=lambda call: call.number)
         return calls
+
+
+def _changed(template: bytes, change: bytes) -> bytes:
+    """Return the payload of a call with some words replaced; empty if the change is damaged."""
+    num_masks = (len(template) // 8 + 63) // 64
+    mask = int.from_bytes(change[: 8 * num_masks], "little")
+    words = change[8 * num_masks :]
+    if len(words) != 8 * bin(mask).count("1") or mask >> (len(template) // 8):
+        return b""
+    payload = bytearray(template)
+    for i in range(0, len(words), 8):
+        lowest = (mask & -mask).bit_length() - 1
+        payload[8 * lowest : 8 * lowest + 8] = words[i : i + 8]
+        mask &= mask - 1
+    return bytes(payload)
 
 
 def _read_result(words: Words) -> tuple[int, Any, dict[tuple[int, int], Content]]:
