@@ -16,6 +16,9 @@ from ._recording import CONTENTS
 
 __all__ = ["Recorder"]
 
+# Recorders record until `stop`, also without another reference.
+_running: set[Recorder] = set()
+
 
 class Recorder(Observer):
     """A recorder of the calls of functions, from every language and thread.
@@ -88,6 +91,12 @@ class Recorder(Observer):
             If the recorder is running, or eight observers exist.
         """
         super().start()
+        _running.add(self)
+
+    def stop(self) -> None:
+        """Stop to record calls; does nothing if the recorder is not running."""
+        super().stop()
+        _running.discard(self)
 
     @property
     def num_calls(self) -> int:

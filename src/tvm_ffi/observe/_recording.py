@@ -151,12 +151,12 @@ class Recording:
         """Yield offset, kind and payload of each finished record."""
         offset, end = _UNIT, len(self._bytes)
         while offset + _CHUNK_HEADER <= end:
-            mark, size, _, state = struct.unpack_from("<8sQQQ", self._bytes, offset)
+            mark, size, kind, state = struct.unpack_from("<8sQQQ", self._bytes, offset)
             if mark == bytes(8):  # the process was killed before it wrote the header
                 size = _UNIT
                 if any(self._bytes[offset : offset + size]) and size != 0:
                     raise self._refuse("a chunk", offset)
-            elif mark != _CHUNK_MARK or size == 0 or size % _UNIT != 0:
+            elif mark != _CHUNK_MARK or size == 0 or size % _UNIT != 0 or kind not in (0, 1, 2):
                 raise self._refuse("a chunk", offset)
             elif state not in (0, 1):
                 raise self._refuse("the state of a chunk", offset + 24)
