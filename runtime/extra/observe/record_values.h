@@ -55,7 +55,7 @@ class Words {
 // Two integers in one word.
 inline uint64_t Pair(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
-// Which contents of tensors a recording has.  `src/tvm_ffi/observe/_recorder.py` has the names.
+// Which contents of tensors a recording has.  `src/tvm_ffi/observe/_recording.py` has the names.
 enum class Contents : uint32_t {
   kNone,
   kDigest,
@@ -68,7 +68,7 @@ constexpr uint64_t kNoContent = 0;
 constexpr uint64_t kDigestContent = 1;  // followed by the digest
 constexpr uint64_t kBytesContent = 2;   // followed by the bytes
 
-// Writes values to the words.  `_recording_values.py` reads them.
+// Writes values to the words.  `src/tvm_ffi/observe/_recorded_values.py` reads them.
 class ValueWriter {
  public:
   ValueWriter(Words* words, size_t max_bytes) : words_(words), max_bytes_(max_bytes) {}

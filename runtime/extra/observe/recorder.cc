@@ -25,8 +25,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
-#include <unordered_map>
 
 #include "../core/extra_layer.h"
 #include "../platform/platform.h"
@@ -318,30 +318,41 @@ LogsOfThread::~LogsOfThread() {
   }
 }
 
-// Returns the value of a variable, or "".
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+// Returns the value of a variable, "" if it is not set.
+std::string Text(const char* variable) { return variable == nullptr ? "" : variable; }
+
+// Returns the value of a variable as a number, or the default if it is empty.
+uint64_t NumberIn(const char* name, const std::string& text, uint64_t default_value) {
+  if (text.empty()) return default_value;
+  char* end;
+  uint64_t number = std::strtoull(text.c_str(), &end, 10);
+  if (*end != '\0' || text[0] == '-') {
+    TVM_FFI_THROW(ValueError) << name << ": expected a number, got " << text;
+  }
+  return number;
 }
 
 RecordSettings SettingsOfEnvironment() {
   RecordSettings settings;
-  settings.max_bytes = uint64_t{1} << 20;
-  std::string contents = Variable("TVM_FFI_RECORD_CONTENTS");
-  constexpr const char* kNames[] = {"none", "digest", "all", "error"};
-  for (uint32_t i = 0; i < std::size(kNames); ++i) {
-    if (contents == kNames[i]) settings.contents = static_cast<Contents>(i);
+  constexpr std::string_view kNames[] = {"none", "digest", "all", "error"};
+  std::string contents = Text(std::getenv("TVM_FFI_RECORD_CONTENTS"));
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), contents);
+  if (found == std::end(kNames) && !contents.empty()) {
+    TVM_FFI_THROW(ValueError)
+        << "TVM_FFI_RECORD_CONTENTS: expected none, digest, all or error, got " << contents;
   }
-  std::string max_bytes = Variable("TVM_FFI_RECORD_MAX_BYTES");
-  if (!max_bytes.empty()) settings.max_bytes = std::strtoull(max_bytes.c_str(), nullptr, 10);
-  settings.last_calls = std::strtoull(Variable("TVM_FFI_RECORD_LAST").c_str(), nullptr, 10);
+  if (!contents.empty()) settings.contents = static_cast<Contents>(found - std::begin(kNames));
+  settings.max_bytes = NumberIn("TVM_FFI_RECORD_MAX_BYTES",
+                                Text(std::getenv("TVM_FFI_RECORD_MAX_BYTES")), uint64_t{1} << 20);
+  settings.last_calls =
+      NumberIn("TVM_FFI_RECORD_LAST", Text(std::getenv("TVM_FFI_RECORD_LAST")), 0);
   return settings;
 }
 
 // The names in the variable, which commas separate.
 Array<String> NamesOfEnvironment() {
   Array<String> names;
-  std::string text = Variable("TVM_FFI_RECORD_NAMES");
+  std::string text = Text(std::getenv("TVM_FFI_RECORD_NAMES"));
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
     if (end > begin) names.push_back(text.substr(begin, end - begin));
@@ -360,7 +371,7 @@ Array<Any> AddRecorder(const String& path, const Array<String>& names, int64_t c
 }
 
 void StartRecorderOfEnvironment() {
-  std::string path = Variable("TVM_FFI_RECORD");
+  std::string path = Text(std::getenv("TVM_FFI_RECORD"));
   if (path.empty()) return;
   try {
     std::shared_ptr<Recorder> recorder;

@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replace this process by the command."""
     output = Path(options.output).resolve()
-    output.unlink(missing_ok=True) if output.is_file() else None
+    if output.is_file():
+        output.unlink()
     variables = {
         "TVM_FFI_RECORD": str(output),
         "TVM_FFI_RECORD_CONTENTS": options.contents,

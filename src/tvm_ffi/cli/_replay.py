@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
 from collections import Counter
 
 from ..observe import Recording, replay
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE",
-        help="import this Python module first, which registers functions; may be repeated",
+        help="import this module first, also from the current folder; may be repeated",
     )
     parser.add_argument("--from", dest="first", type=int, default=1, metavar="N", help="first call")
     parser.add_argument("--to", dest="last", type=int, metavar="M", help="last call")
@@ -42,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replay the calls; return the exit status."""
     recording = Recording(options.file)
+    if options.modules:
+        sys.path.insert(0, "")  # as `python -m` does
     for module in options.modules:
         importlib.import_module(module)
     report = replay(

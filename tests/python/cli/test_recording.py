@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -156,3 +157,22 @@ def test_a_damaged_file_is_one_line(tmp_path, capsys):
             f"tvm-ffi: error: {path}: expected the header of a recording at byte 0; the file is "
             "damaged or is not a recording"
         )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("CONTENTS", "some", "expected none, digest, all or error, got some"),
+        ("LAST", "1x", "expected a number, got 1x"),
+        ("MAX_BYTES", "-1", "expected a number, got -1"),
+    ],
+)
+def test_a_wrong_variable_is_a_message_and_the_program_runs(tmp_path, variable, value, message):
+    process = subprocess.run(
+        [sys.executable, "-c", SHAPE + "print(shape(1)[0])"], cwd=tmp_path, check=True,
+        env={**os.environ, "TVM_FFI_RECORD": "run", f"TVM_FFI_RECORD_{variable}": value},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert process.stdout == "1\n"
+    assert f"no recording was started: TVM_FFI_RECORD_{variable}: {message}" in process.stderr
+    assert list(tmp_path.iterdir()) == []
