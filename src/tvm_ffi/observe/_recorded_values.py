@@ -210,7 +210,7 @@ class Words:
         try:
             element = dtype.from_dlpack_data_type(struct.unpack("<BBH", dtype_bits))
             device = device_class()(device_type, device_index)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise DamagedValueError from error
         if min(shape, default=0) < 0:
             raise DamagedValueError
@@ -255,7 +255,7 @@ class Words:
                 return dtype.from_dlpack_data_type(struct.unpack("<BBH", payload[:4]))
             if type_index == _DEVICE:
                 return device_class()(*struct.unpack("<ii", payload))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise DamagedValueError
 

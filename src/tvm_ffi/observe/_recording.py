@@ -227,7 +227,9 @@ class Recording:
                     raise DamagedValueError
                 name, library = functions[function]
                 path, digest = libraries[library]
-                status, result, contents = None, None, {}
+                status: int | None = None
+                result: Any = None
+                contents: dict[tuple[int, int], Content] = {}
                 if number in results:
                     where, rest = results[number]
                     status, result, contents = _read_result(rest)
