@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from pathlib import Path
 
 import coverage_guided
 
@@ -18,8 +17,6 @@ with coverage_guided.instrumented(__name__):
 
 _UNIT = 1 << 16
 _MODULUS = 2**64 - 1
-_FOLDER = tempfile.TemporaryDirectory()
-_PATH = Path(_FOLDER.name) / "run.tvmrec"
 
 
 def _record(kind: int, payload: bytes) -> bytes:
@@ -45,9 +42,11 @@ def check(data: bytes) -> None:
         kind, count = data[0] % 6, data[1]
         records += _record(kind, data[2 : 2 + count])
         data = data[2 + count :]
-    _PATH.write_bytes(_file(records))
     try:
-        recording = Recording(_PATH)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(_file(records))
+            file.flush()
+            recording = Recording(file.name)
     except RecordingFileError as error:
         assert "\n" not in str(error)  # noqa: PT017
         return
