@@ -88,6 +88,8 @@ def _print_table(calls: list[RecordedCall]) -> None:
 def _row(call: RecordedCall) -> tuple[str, str, str, str, str]:
     arguments = ", ".join(map(describe, call.arguments))
     result = "did not end" if call.status is None else describe(call.result)
+    if call.status and call.result is None:  # a pending Python exception
+        result = "failed"
     texts = call.name, arguments, result
     name, arguments, result = ("".join(c if c.isprintable() else " " for c in t) for t in texts)
     return str(call.number), str(call.thread), name, arguments, result

@@ -144,7 +144,12 @@ class _Replay:
             actual = _recorded_form(result, call.result)
         except Exception as error:
             result = None
-            actual = RecordedError(type(error).__name__, str(error))
+            native = getattr(error, "__tvm_ffi_error__", None)
+            actual = (
+                RecordedError(type(error).__name__, str(error))
+                if native is None
+                else RecordedError(native.kind, native.message)
+            )
         if call.status is None:
             return ""
         self._keep(call.result, result)

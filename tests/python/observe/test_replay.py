@@ -159,6 +159,29 @@ def test_changed_elements_and_errors_are_named(path, register):
     assert [d.text for d in replay(recording, tolerance=0.01).differences] == [second.text]
 
 
+def test_errors_are_compared_by_kind_and_message(path, register):
+    """Exceptions have classes that the recorded kinds and messages do not have."""
+    errors = {
+        KeyError: ("x",),
+        OSError: (2, "no such"),
+        UnicodeDecodeError: ("utf-8", b"x", 0, 1, "bad"),
+    }
+
+    def fail(i):
+        cls = list(errors)[i]
+        raise cls(*errors[cls])
+
+    function = register("replay_test.fail", fail)
+    with tvm_ffi.record(path, "replay_test.*"):
+        for i, cls in enumerate(errors):
+            with pytest.raises(cls):
+                function(i)
+    recording = Recording(path)
+    kinds = [call.result.kind for call in recording.calls]
+    assert kinds == ["KeyError", "RuntimeError", "ValueError"]
+    assert replay(recording) == (3, [], [], [])
+
+
 def test_the_range_and_the_skipped_calls_are_reported(path, register):
     outer = register("replay_test.outer", lambda f, x: f(x))
     double = register("replay_test.double", lambda x: 2 * x)
