@@ -120,15 +120,24 @@ void ValueWriter::AddObject(const TVMFFIAny& value, int depth) {
   }
 }
 
+void ValueWriter::AddNull() {
+  uint64_t* words = words_->Extend(2);
+  words[0] = kTVMFFIOpaquePtr;
+  words[1] = 0;
+}
+
 void ValueWriter::AddValue(const TVMFFIAny& value, int depth) {
   switch (value.type_index) {
     case kTVMFFIDLTensorPtr:
+      if (value.v_ptr == nullptr) return AddNull();
       return AddTensor(*static_cast<const DLTensor*>(value.v_ptr), value);
     case kTVMFFITensor:
       return AddTensor(*TVMFFITensorGetDLTensorPtr(value.v_obj), value);
     case kTVMFFIRawStr:
+      if (value.v_c_str == nullptr) return AddNull();
       return AddText(value, value.v_c_str);
     case kTVMFFIByteArrayPtr: {
+      if (value.v_ptr == nullptr) return AddNull();
       auto* bytes = static_cast<const TVMFFIByteArray*>(value.v_ptr);
       return AddText(value, {bytes->data, bytes->size});
     }

@@ -86,6 +86,7 @@ class ValueWriter {
   void AddTensor(const DLTensor& tensor, const TVMFFIAny& value);
   void AddText(const TVMFFIAny& value, std::string_view text);
   void AddObject(const TVMFFIAny& value, int depth);
+  void AddNull();  // a null pointer, for arguments that the callee will refuse
   void AddOpaque(const TVMFFIAny& value);
 
   Words* words_;
