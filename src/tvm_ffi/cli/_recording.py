@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show or compare recordings of calls, or export a call as a script.
+"""Show or compare recordings of calls, or export a call as a script or a program.
 
 Exit status of `compare`: 1 if a call differs.
 """
@@ -10,7 +10,7 @@ import argparse
 import json
 from typing import Any
 
-from ..observe import RecordedCall, Recording, call_script, compare
+from ..observe import RecordedCall, Recording, call_program, call_script, compare
 from ..observe._recorded_values import RecordedTensor, describe
 from ._output import print_line
 
@@ -33,9 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--tolerance", type=float, default=0.0, metavar="X", help="accept differences of X"
     )
-    export = commands.add_parser("export", help="print a call as a Python script")
+    export = commands.add_parser("export", help="print a call as a Python script or C program")
     export.add_argument("file", metavar="FILE")
     export.add_argument("number", type=int, metavar="N", help="the number of the call")
+    export.add_argument("--c", action="store_true", help="print a C program")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -134,7 +135,7 @@ def _compare(recording: Recording, options: argparse.Namespace) -> int:
 def _export(recording: Recording, options: argparse.Namespace) -> int:
     for call in recording.calls:
         if call.number == options.number:
-            print(call_script(call), end="")
+            print(call_program(call) if options.c else call_script(call), end="")
             return 0
     raise ValueError(f"{options.file}: there is no call with the number {options.number}")
 

@@ -16,6 +16,7 @@ They see calls from every language.  A function that is not observed costs nothi
 
 from __future__ import annotations
 
+from ._call_program import call_program
 from ._call_script import call_script
 from ._compare import CallDifference, compare
 from ._recorded_values import (
@@ -49,6 +50,7 @@ __all__ = [
     "SkippedCall",
     "Stats",
     "Trace",
+    "call_program",
     "call_script",
     "compare",
     "record",

@@ -56,21 +56,29 @@ class ReplayMemory:
         """
         if not has_memory(recorded):
             raise ValueError(f"ReplayMemory: expected a tensor on the CPU, got {recorded.device}")
-        low, high = recorded.range
         memory, offset = None, 0
         if recorded.data != 0:
-            index = bisect_right(self._starts, low) - 1
-            memory = self._memories[index] if index >= 0 else None
-            offset = recorded.data - self._starts[index]
-            end = low - self._starts[index] + high - low
-            if memory is None or end > memory.shape[0]:
-                raise ValueError("ReplayMemory: the tensor was not a parameter of the constructor")
+            index, start = self.block_of(recorded)
+            memory, offset = self._memories[index], recorded.data - start
         new_shape = get_global_func("ffi.Shape")
         strides = None if recorded.strides is None else new_shape(*recorded.strides)
         return get_global_func("pytvmffi.MemoryView")(
             memory, offset, new_shape(*recorded.shape), strides, recorded.dtype,
             recorded.byte_offset,
         )  # fmt: skip
+
+    def block_of(self, recorded: RecordedTensor) -> tuple[int, int]:
+        """Return the index of the block with the elements, and its recorded address."""
+        low, high = recorded.range
+        index = bisect_right(self._starts, low) - 1
+        if index < 0 or high - self._starts[index] > self._memories[index].shape[0]:
+            raise ValueError("ReplayMemory: the tensor was not a parameter of the constructor")
+        return index, self._starts[index]
+
+    def blocks(self) -> list[tuple[int, bytes]]:
+        """Return the recorded address and the content of each block."""
+        read = get_global_func("pytvmffi.ElementsRead")
+        return [(start, read(memory)) for start, memory in zip(self._starts, self._memories)]
 
     def filled(self, recorded: RecordedTensor) -> Any:
         """Return the `Tensor` with the recorded elements, if the recording has them."""

@@ -12,9 +12,11 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi.observe import (
+    RecordedContainer,
     RecordedTensor,
     Recording,
     ReplayMemory,
+    call_program,
     call_script,
     compare,
     replay,
@@ -310,3 +312,36 @@ def test_a_script_has_values_of_each_type(path, register):
     assert printed == [expected]
     with pytest.raises(ValueError, match="a script cannot create the argument ffi.Module at 0x"):
         call_script(with_object)
+
+
+@needs_compiler
+def test_a_program_makes_the_call_without_python(path, tmp_path):
+    good, bad = build(tmp_path, "good", "2"), build(tmp_path, "bad", "3")
+    scale = tvm_ffi.load_module(str(good))["scale"]
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    with tvm_ffi.record(path, "scale", contents="all"):
+        # The kernel reads the first argument only.
+        scale(array[::-1, 1], array, array[:0], 1, True, -0.0, float("nan"), "a\"\n?", b"\x00\xff",
+              None, tvm_ffi.dtype("bfloat16"), tvm_ffi.device("cpu"))  # fmt: skip
+    (call,) = Recording(path).calls
+    config = [sys.executable, "-m", "tvm_ffi.config", "--cflags", "--ldflags", "--libs"]
+    flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
+    flags += [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")]
+
+    def run(library):
+        source = tmp_path / "call.c"
+        source.write_text(call_program(call._replace(library=str(library))))
+        program = tmp_path / "call"
+        subprocess.run(
+            ["cc", "-Wall", "-Wextra", "-Werror", str(source), *flags, "-ldl", "-o", str(program)],
+            check=True,
+        )
+        return subprocess.run([str(program)], capture_output=True, text=True, check=False)
+
+    process = run(good)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout == "result: type index 0, payload 0\nas recorded\n"
+    process = run(bad)
+    assert (process.returncode, process.stdout.splitlines()[1]) == (1, "different")
+    with pytest.raises(ValueError, match=r"a program cannot create the argument \[1\]"):
+        call_program(call._replace(arguments=(RecordedContainer("ffi.Array", 0, (1,)),)))
