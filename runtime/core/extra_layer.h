@@ -13,6 +13,7 @@
 
 #include "extra_registration.h"  // IWYU pragma: export
 #include "known_functions.h"     // IWYU pragma: export
+#include "thread_state.h"        // IWYU pragma: export
 
 namespace tvm::ffi::runtime {
 
@@ -30,6 +31,9 @@ bool IsRegisteredType(int64_t type_index);
 // reserved indices for child types.  Unlike TVMFFITypeGetOrAllocIndex, which exits on failure,
 // returns -1 and sets the pending error.
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
+
+// Returns the C entry that the function had before observers replaced it, as an address.
+const void* OwnEntryOf(const void* function);
 
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "error.h"
+#include "extra_layer.h"
 #include "function_table.h"
 #include "known_functions.h"
 
@@ -465,6 +466,16 @@ void ObservedCppCall(const void* function, const TVMFFIAny* args, int32_t num_ar
 }
 
 }  // namespace
+
+const void* OwnEntryOf(const void* handle) {
+  FunctionObject* function = FunctionAt(const_cast<void*>(handle));
+  TVMFFISafeCallType entry = EntryOf(function);
+  if (entry == &ObservedCall) {
+    entry = Observation::Global().records.Find(handle)->safe_call.load(std::memory_order_relaxed);
+  }
+  return reinterpret_cast<const void*>(entry);
+}
+
 }  // namespace tvm::ffi::runtime
 
 using namespace tvm::ffi::runtime;

@@ -41,6 +41,8 @@ void RegisterStructuralKey();
 void RegisterStructuralMutate();
 void RegisterStructuralVisit();
 void RegisterVisitErrorContext();
+// Starts the recording that the environment asks for.
+void StartRecorderOfEnvironment();
 
 }  // namespace tvm::ffi::extra
 

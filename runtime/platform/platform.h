@@ -75,6 +75,23 @@ void CloseFile(intptr_t file) noexcept;
 // of the file and after a failure.  Stores the system's error code of a failure in *error.
 size_t ReadFile(intptr_t file, size_t offset, void* out, size_t size, int* error) noexcept;
 
+// Creates a file for ExtendMapped and returns it for CloseFile.  A file at the path is emptied, or
+// is an error unless `replaces`.  Returns -1 and the system's error code in *error on failure.
+intptr_t CreateNewFile(const std::string& path, bool replaces, int* error);
+// Appends `size` zero bytes to the file, which has `offset` bytes, and maps them.  The disk space
+// is reserved, so that writes to the memory do not fail.  Both numbers are multiples of 64 KiB.
+// Returns null and the system's error code in *error on failure.
+void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error);
+// Writes bytes at an offset; returns false and the system's error code in *error on failure.
+bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept;
+void UnmapFile(void* memory, size_t size) noexcept;
+
+// ---- Processes --------------------------------------------------------------------------------
+
+int64_t ProcessNumber() noexcept;
+// Calls `callback` in each process that this process forks.
+void CallInForkedChild(void (*callback)());
+
 // ---- Code addresses ---------------------------------------------------------------------------
 
 // Returns the start of the library or program that contains the address; null if it is not

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebAssembly with WASI: one program without threads of its own, stack walks and other libraries.
+#include <cerrno>
+
 #include "platform.h"
 
 namespace tvm::ffi::platform {
 
 StackRange StackOfThread() noexcept { return {0, 0}; }
 void BarrierOnAllThreads() noexcept {}
+
+intptr_t CreateNewFile(const std::string& /*path*/, bool /*replaces*/, int* error) {
+  *error = ENOTSUP;
+  return -1;
+}
+void* ExtendMapped(intptr_t /*file*/, size_t /*offset*/, size_t /*size*/, int* error) {
+  *error = ENOTSUP;
+  return nullptr;
+}
+bool WriteFile(intptr_t /*file*/, size_t /*offset*/, const void* /*bytes*/, size_t /*size*/,
+               int* error) noexcept {
+  *error = ENOTSUP;
+  return false;
+}
+void UnmapFile(void* /*memory*/, size_t /*size*/) noexcept {}
+int64_t ProcessNumber() noexcept { return 0; }
+void CallInForkedChild(void (* /*callback*/)()) {}
 
 const void* LibraryStartAt(const void* /*address*/) noexcept { return nullptr; }
 AddressDescription DescribeAddress(const void* /*address*/) { return {}; }

@@ -74,4 +74,52 @@ size_t ReadFile(intptr_t file, size_t offset, void* out, size_t size, int* error
   return copied;
 }
 
+intptr_t CreateNewFile(const std::string& path, bool replaces, int* error) {
+  HANDLE file = CreateFileW(ToWide(path).c_str(), GENERIC_READ | GENERIC_WRITE, kShareAll, nullptr,
+                            replaces ? CREATE_ALWAYS : CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file == INVALID_HANDLE_VALUE) *error = static_cast<int>(GetLastError());
+  return reinterpret_cast<intptr_t>(file);
+}
+
+void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error) {
+  uint64_t begin = offset, end = begin + size;
+  HANDLE mapping =
+      CreateFileMappingW(AsHandle(file), nullptr, PAGE_READWRITE, static_cast<DWORD>(end >> 32),
+                         static_cast<DWORD>(end), nullptr);
+  void* memory = nullptr;
+  if (mapping != nullptr) {
+    memory = MapViewOfFile(mapping, FILE_MAP_WRITE, static_cast<DWORD>(begin >> 32),
+                           static_cast<DWORD>(begin), size);
+  }
+  if (memory == nullptr) *error = static_cast<int>(GetLastError());
+  if (mapping != nullptr) CloseHandle(mapping);
+  return memory;
+}
+
+bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept {
+  auto* next = static_cast<const char*>(bytes);
+  while (size > 0) {
+    constexpr size_t kMaxWrite = size_t{1} << 30;  // a DWORD has the size of one write
+    OVERLAPPED position = {};
+    position.Offset = static_cast<DWORD>(offset);
+    position.OffsetHigh = static_cast<DWORD>(uint64_t{offset} >> 32);
+    DWORD count = 0;
+    if (!::WriteFile(AsHandle(file), next, static_cast<DWORD>(size < kMaxWrite ? size : kMaxWrite),
+                     &count, &position)) {
+      *error = static_cast<int>(GetLastError());
+      return false;
+    }
+    next += count;
+    offset += count;
+    size -= count;
+  }
+  return true;
+}
+
+void UnmapFile(void* memory, size_t /*size*/) noexcept { UnmapViewOfFile(memory); }
+
+int64_t ProcessNumber() noexcept { return static_cast<int64_t>(GetCurrentProcessId()); }
+
+void CallInForkedChild(void (* /*callback*/)()) {}  // processes do not fork
+
 }  // namespace tvm::ffi::platform

@@ -122,6 +122,7 @@ __all__ = [
     "method",
     "printoptions",
     "readonly",
+    "record",
     "register_error",
     "register_global_func",
     "register_object",
@@ -170,7 +171,7 @@ if _TYPE_CHECKING:
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
-    from .observe import debug, stats, trace
+    from .observe import debug, record, stats, trace
     from .signature import Signature, TensorLike
     from .structural import (
         DefRegionKind,
@@ -230,6 +231,7 @@ __getattr__ = _late_attributes(
         "get_printoptions": "._internal.printing:get_printoptions",
         "observe": ".observe",
         "debug": ".observe:debug",
+        "record": ".observe:record",
         "stats": ".observe:stats",
         "trace": ".observe:trace",
         "method": ".dataclasses.py_class:method",

@@ -133,6 +133,7 @@ def main() -> None:
         "manifest/manifest": json.dumps(MANIFEST).encode(),
         "launch_program/program": b"\0" + launch_program(),
         "needed_symbols/library": library,
+        "recording/call": recorded_call(),
         "signature/text": b" " + SIGNATURE.encode(),
         "signature/words": b"w" + bytes(range(70)),
         "signature/json": b"j" + json.dumps(SIGNATURE_JSON).encode(),
@@ -146,6 +147,38 @@ def main() -> None:
         path = SEEDS / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def recorded_call() -> bytes:
+    """Return the records of a call with scalars, a string, a tensor and containers, and of its end.
+
+    Each record begins with its kind and its size.
+    """
+    word = struct.Struct("<Q").pack
+    values = [
+        word(1) + struct.pack("<q", -5),
+        word(3) + struct.pack("<d", 0.5),
+        word(4) + word(0x1000),
+        word(11 | 2 << 32) + b"ab".ljust(8, b"\0"),
+        word(65) + word(9) + b"some text".ljust(16, b"\0"),
+        word(70 | 1 << 32) + word(0x2000) + word(0x3000) + struct.pack("<BBHi", 2, 32, 1, 1)
+        + struct.pack("<ii", 0, 1) + word(4) + word(2) + struct.pack("<q", -1)
+        + word(2) + word(8) + bytes(8),
+        word(71) + word(0x4000) + word(1) + word(0) + word(0),
+        word(72) + word(0x5000) + word(1) + word(1) + word(2) + word(2) + word(1),
+        word(69) + word(2) + word(3) + word(4),
+        word(73) + word(0x6000) + word(10) + b"ffi.Module".ljust(16, b"\0"),
+    ]  # fmt: skip
+    records = b""
+    for number, value in enumerate(values, 1):
+        call = word(number) + word(1 << 32) + word(0) + word(0) + word(1) + value
+        result = word(number) + word(1 << 32 if number == 6 else 0) + word(0) + word(0)
+        if number == 6:  # the content of its tensor after the call
+            result += word(0) + word(1) + word(77)
+        records += bytes([3, len(call)]) + call + bytes([4, len(result)]) + result
+    error = word(99) + word(2**32 - 1) + word(67) + word(0) + word(1) + b"E".ljust(8, b"\0")
+    call = word(99) + word(1 << 32) + word(0) + word(0) + word(0)
+    return records + bytes([3, len(call)]) + call + bytes([4, len(error) + 8]) + error + word(0)
 
 
 def compiled_library() -> bytes:

@@ -37,6 +37,7 @@ PYTHON = {
     "inspect": 8192,
     "json_dialect": 256,
     "manifest": 1024,
+    "recording": 1024,
     "signature": 1024,
     "state": 1024,
     "type_schema": 1024,

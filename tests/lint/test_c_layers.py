@@ -44,7 +44,7 @@ EXTRA_FOLDERS = {
     "checks": {"module", "content"},
     "cuda": {"module", "content", "checks"},
     "globals": {"walk", "module"},
-    "observe": set(),
+    "observe": {"walk", "module"},
 }
 # The header that declares the registration functions of all folders.
 REGISTRATION = "registration.h"

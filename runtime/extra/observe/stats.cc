@@ -6,8 +6,10 @@
 #include <atomic>
 #include <string_view>
 
+#include "observe/contents.h"
 #include "observe/debug.h"
 #include "observe/observer.h"
+#include "observe/recorder.h"
 #include "observe/trace.h"
 #include "registration.h"
 
@@ -139,9 +141,11 @@ void RegisterObservers() {
   reflection::GlobalDef()
       .def("pytvmffi.ObserverAddDebug", &AddDebug)
       .def("pytvmffi.ObserverAddStats", &AddStats)
+      .def("pytvmffi.ObserverAddRecorder", &AddRecorder)
       .def("pytvmffi.ObserverAddTrace", &AddTrace)
       .def("pytvmffi.ObserverRemove", &RemoveObserver)
       .def("pytvmffi.ObserverShow", &Show);
+  RegisterContents();
 }
 
 }  // namespace tvm::ffi::extra

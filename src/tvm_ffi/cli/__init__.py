@@ -20,7 +20,18 @@ __all__ = ["main"]
 # Each sub-command `x` is implemented by the module `_x`, which has the functions
 # `add_arguments(parser)` and `run(options) -> status`, and a docstring whose first line is the
 # summary in the help.
-_COMMANDS = ("cache", "checks", "debug", "doctor", "inspect", "new", "provide")
+_COMMANDS = (
+    "cache",
+    "checks",
+    "debug",
+    "doctor",
+    "inspect",
+    "new",
+    "provide",
+    "record",
+    "recording",
+    "replay",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers of function calls: statistics per function, traces, and a debug context.
+"""Observers of function calls: statistics, traces, a debug context and a flight recorder.
 
 They see calls from every language.  A function that is not observed costs nothing; see the guides
-"Profile calls" and "Find a crash".
+"Profile calls", "Find a crash" and "Replay a call".
 
 >>> import tvm_ffi
 >>> with tvm_ffi.stats(["testing.double"]) as stats:
@@ -16,13 +16,56 @@ They see calls from every language.  A function that is not observed costs nothi
 
 from __future__ import annotations
 
+from ._call_program import call_program
+from ._call_script import call_script
+from ._compare import CallDifference, compare
 from ._debug import Debug, Fault
+from ._recorded_values import (
+    RecordedContainer,
+    RecordedError,
+    RecordedObject,
+    RecordedTensor,
+    RecordedText,
+)
+from ._recorder import Recorder
+from ._recording import RecordedCall, Recording, RecordingFileError
+from ._replay import ReplayReport, SkippedCall, replay
+from ._replay_memory import ReplayMemory
 from ._rules import Rule
 from ._stats import FunctionStats, Stats
 from ._trace import Trace
 
-__all__ = ["Debug", "Fault", "FunctionStats", "Rule", "Stats", "Trace", "debug", "stats", "trace"]
+__all__ = [
+    "CallDifference",
+    "Debug",
+    "Fault",
+    "FunctionStats",
+    "RecordedCall",
+    "RecordedContainer",
+    "RecordedError",
+    "RecordedObject",
+    "RecordedTensor",
+    "RecordedText",
+    "Recorder",
+    "Recording",
+    "RecordingFileError",
+    "ReplayMemory",
+    "ReplayReport",
+    "Rule",
+    "SkippedCall",
+    "Stats",
+    "Trace",
+    "call_program",
+    "call_script",
+    "compare",
+    "debug",
+    "record",
+    "replay",
+    "stats",
+    "trace",
+]
 
 debug = Debug
+record = Recorder
 stats = Stats
 trace = Trace

@@ -22,6 +22,7 @@ TARGETS = [
     "inspect",
     "json_dialect",
     "manifest",
+    "recording",
     "signature",
     "state",
     "type_schema",

@@ -43,12 +43,19 @@ class LibraryFunctionObj : public FunctionObj {
     known_.Add(ffi::detail::ObjectUnsafe::GetHeader(this), {name_.data(), name_.size()});
   }
 
+  static const void* CodeOf(void* function, const void* entry) {
+    if (entry != reinterpret_cast<const void*>(&CallSymbol)) return entry;
+    return reinterpret_cast<const void*>(At(function)->symbol_);
+  }
+
  private:
+  static LibraryFunctionObj* At(void* function) {
+    return ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<LibraryFunctionObj>(
+        static_cast<TVMFFIObject*>(function));
+  }
   static int CallSymbol(void* function, const TVMFFIAny* args, int32_t num_args,
                         TVMFFIAny* result) {
-    auto* self = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<LibraryFunctionObj>(
-        static_cast<TVMFFIObject*>(function));
-    return self->symbol_(nullptr, args, num_args, result);
+    return At(function)->symbol_(nullptr, args, num_args, result);
   }
 
   Module module_;
@@ -164,6 +171,10 @@ Array<String> LibraryFunctionNames(const Module& module) {
   if (own == nullptr) return names;
   for (const std::string& name : own->library().FunctionNames()) names.push_back(name);
   return names;
+}
+
+const void* CodeOfFunction(void* function, const void* entry) {
+  return LibraryFunctionObj::CodeOf(function, entry);
 }
 
 }  // namespace tvm::ffi::extra

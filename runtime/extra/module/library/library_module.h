@@ -35,6 +35,10 @@ void FillContextSlot(const LoadedLibrary& loaded);
 // module.
 Array<String> LibraryFunctionNames(const Module& module);
 
+// Returns the symbol that a function of a library module calls, or `entry`, the C entry of the
+// function, for other functions.
+const void* CodeOfFunction(void* function, const void* entry);
+
 }  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_MODULE_H_
