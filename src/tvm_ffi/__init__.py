@@ -80,6 +80,7 @@ __all__ = [
     "DefRegionKind",
     "Device",
     "Dict",
+    "Dispatch",
     "Function",
     "InplaceMode",
     "List",
@@ -108,6 +109,7 @@ __all__ = [
     "convert_func",
     "core",
     "device",
+    "dispatch",
     "dtype",
     "export_library",
     "from_dlpack",
@@ -165,6 +167,7 @@ if _TYPE_CHECKING:
     )
     from ._binding.call import unchecked
     from ._binding.tensor import readonly
+    from ._dispatch import Dispatch, dispatch
     from ._internal.dlpack_codes import DLDeviceType
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
@@ -222,6 +225,8 @@ __getattr__ = _late_attributes(
         "cpp": ".cpp",
         "cuda": ".cuda",
         "dataclasses": ".dataclasses",
+        "Dispatch": "._dispatch:Dispatch",
+        "dispatch": "._dispatch:dispatch",
         "export": ".export",
         "export_library": ".export:export_library",
         "inspection": ".inspection",
