@@ -26,7 +26,7 @@ from .._binding.call import (
     set_member_origin,
 )
 from .._binding.call.description import global_name_of
-from .._binding.call.signature_lookup import new_binder
+from .._binding.call.signature_lookup import packable_default
 from .._binding.object import set_object_metadata
 from ..codegen import LaunchPlan
 from ..registry import get_global_func
@@ -47,12 +47,14 @@ _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
 
 class _Origin:
-    """Origin of a dispatch or of a bound choice: the signature, as metadata of a library have it."""
+    """Origin of a dispatch or of a bound choice: the signature, as the metadata of a library.
 
-    def __init__(self, state: _State, *, is_checked: bool) -> None:
-        self._state = state
-        self.name = state.signature.name
-        self._metadata = metadata_text(state.signature, {"checked": True} if is_checked else {})
+    An origin does not refer to the candidates, because it may outlive the dispatch.
+    """
+
+    def __init__(self, signature: Signature, *, is_checked: bool) -> None:
+        self.name = signature.name
+        self._metadata = metadata_text(signature, {"checked": True} if is_checked else {})
 
     def metadata(self) -> str:
         return self._metadata
@@ -64,7 +66,10 @@ class _Origin:
         return "a dispatch"
 
     def reduce(self) -> Any:
-        return self._state.reduce()
+        raise TypeError(
+            f"cannot pickle the function of the dispatch `{self.name}`: pickle the dispatch, or "
+            "register it as a global function"
+        )
 
 
 class _State:
@@ -83,9 +88,9 @@ class _State:
         self.disabled: dict[str, str] = {}  # name of a candidate -> reason
         self.order: tuple[Candidate, ...] = ()  # in the order in which a call tries them
         self.lock = Lock()
-        values = new_binder(signature, is_checked=True).defaults
+        values = [packable_default(parameter) for parameter in signature.parameters]
         first = max((i + 1 for i, v in enumerate(values) if v is NO_DEFAULT), default=0)
-        self.defaults = list(values[first:])
+        self.defaults = values[first:]
         self.control: tuple[Any, Any, Any] = (None, None, None)
 
     def add(self, candidate: Candidate) -> None:
@@ -148,7 +153,7 @@ class _State:
     def _compare(self, order: tuple[Candidate, ...], index: int, *args: Any) -> Any:
         """Run a call in shadow mode: compare the chosen candidate with the reference."""
         candidate = order[index]
-        if candidate.is_reference or candidate.name in self.disabled:
+        if candidate.is_reference:
             return candidate.function(*args)
         assert self.shadow is not None
         assert self.reference is not None
@@ -360,7 +365,7 @@ class Dispatch(Function):
         if state.shadow is not None or state.depends_on_numbers():
             return super().prepare(*args, **kwargs)
         bound: Function = state.control[2](*arguments_in_order(self, args, kwargs))
-        set_member_origin(bound, _Origin(state, is_checked=False))
+        set_member_origin(bound, _Origin(state.signature, is_checked=False))
         return bound.prepare(*args, **kwargs)
 
     bind = prepare
@@ -444,7 +449,7 @@ def _new_dispatch(state: _State) -> Dispatch:
     create: Any = get_global_func("pytvmffi.DispatchCreate")
     native, *control = create(dispatch_program(state.signature, (), ()), state.defaults)
     state.control = tuple(control)
-    set_object_metadata(native, _Origin(state, is_checked=True))
+    set_object_metadata(native, _Origin(state.signature, is_checked=True))
     function = function_of_class(Dispatch, native, {"_state": state})
     assert isinstance(function, Dispatch)
     return function

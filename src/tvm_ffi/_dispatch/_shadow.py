@@ -7,6 +7,7 @@ CPU tensors are read with NumPy; tensors on other devices, and dtypes that NumPy
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,9 +90,8 @@ class Shadow:
             return next((each for each in found if each is not None), None)
         if isinstance(got, float) and isinstance(expected, float):
             rtol, atol = self._tolerance("float64")
-            if got == expected or abs(got - expected) <= atol + rtol * abs(expected):
-                return None
-            if got != got and expected != expected:  # both are NaN
+            is_close = math.isfinite(expected) and abs(got - expected) <= atol + rtol * abs(expected)
+            if is_close or got == expected or (math.isnan(got) and math.isnan(expected)):
                 return None
         elif type(got) is type(expected) and got == expected:
             return None
@@ -119,7 +119,7 @@ class Shadow:
             left, right = left.astype(kind), right.astype(kind)
             with numpy.errstate(all="ignore"):
                 is_close = abs(left - right) <= atol + rtol * abs(right)
-            is_same = is_close | (left == right) | ((left != left) & (right != right))
+            is_same = (is_close & numpy.isfinite(right)) | (left == right) | ((left != left) & (right != right))
         else:
             is_same = left == right
         wrong = numpy.argwhere(~numpy.asarray(is_same))

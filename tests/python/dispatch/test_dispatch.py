@@ -116,7 +116,7 @@ def test_no_candidate_fits(recorder):
         d(*arguments(9))
     assert str(caught.value) == (
         "rms_norm(): no candidate fits the arguments:\n"
-        "  of_8: `d % 8 == 0` is false: d = 9\n"
+        "  of_8: `d%8 == 0` is false: d = 9\n"
         "  half: `T == float16` is false: T = float32\n"
         "  gpu: runs on cuda, the arguments are on cpu:0\n"
         "  wide: needs x86-64-v3, the processor lacks avx, avx2, bmi, bmi2, fma"
@@ -133,12 +133,12 @@ def test_explain(recorder):
     assert found.chosen == "rest"
     assert str(found) == (
         "rms_norm(): the call uses 'rest'\n"
-        "  of_8       `d % 8 == 0` is false: d = 9\n"
+        "  of_8       `d%8 == 0` is false: d = 9\n"
         "  rest       chosen\n"
         "  reference  fits, but 'rest' precedes it"
     )
     assert recorder.taken() == []
-    with pytest.raises(TypeError, match="missing 1 required argument: 'y'"):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
         d.explain(*arguments()[:2])
 
 
