@@ -3,6 +3,9 @@
 
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
+#include <set>
+
 #include "content/repr_text.h"
 
 namespace tvm::ffi::extra::dispatch {
@@ -45,31 +48,40 @@ CandidateTable::CandidateTable(DispatchProgram program, Array<Function> function
   for (const Candidate& candidate : program_.candidates) {
     conditions_.emplace_back();
     for (uint32_t index : candidate.conditions) {
-      const Condition& condition = program_.conditions[index];
-      conditions_.back().emplace_back(condition.start, condition.result);
+      conditions_.back().push_back(program_.conditions[index].start);
     }
   }
+  if (!program_.device_tensors.empty()) first_device_tensor_ = program_.device_tensors[0];
+  PrepareRecent();
 }
 
-const CandidateTable::Choice& CandidateTable::Choose(DispatchRun* run) const {
-  const Choice* choice = TryToChoose(run);
-  if (TVM_FFI_PREDICT_FALSE(choice == nullptr)) FailNone(run);
-  return *choice;
-}
+// ---- Recent choices -----------------------------------------------------------------------------
 
-const CandidateTable::Choice* CandidateTable::TryToChoose(DispatchRun* run) const {
-  for (const Choice& choice : ListFor(DeviceOf(*run))) {
-    uint32_t i = 0;
-    while (i < choice.num_conditions &&
-           run->Holds(choice.conditions[i].first, choice.conditions[i].second)) {
-      ++i;
-    }
-    if (i == choice.num_conditions) return &choice;
+// The cache costs as much as the evaluation of about two conditions.
+constexpr size_t kFewConditions = 2;
+
+void CandidateTable::PrepareRecent() {
+  if (program_.conditions.size() <= kFewConditions) return;
+  std::set<uint32_t> registers;
+  for (const Condition& condition : program_.conditions) {
+    if (condition.values.empty()) return;  // compares an argument with None
+    for (const NamedValue& value : condition.values) registers.insert(value.register_index);
   }
-  return nullptr;
+  if (registers.size() > recent_registers_.size()) return;
+  recent_registers_.fill(program_.checks.num_registers + 1);  // always kUnknown
+  std::copy(registers.begin(), registers.end(), recent_registers_.begin());
+  recent_ = std::make_unique<Recent>();
 }
 
-DLDevice CandidateTable::DeviceOf(const DispatchRun& run) const {
+const CandidateTable::Choice& CandidateTable::ChooseAgain(const List& list, const Recent::Key& key,
+                                                          DispatchRun* run) const {
+  const Choice& choice = ChooseFirst(list, run);
+  recent_->Store(key, &choice);
+  return choice;
+}
+
+// The first device tensor is None.
+DLDevice CandidateTable::LaterDeviceOf(const DispatchRun& run) const {
   for (uint32_t index : program_.device_tensors) {
     if (const DLTensor* tensor = run.tensor(index)) return tensor->device;
   }
@@ -77,21 +89,6 @@ DLDevice CandidateTable::DeviceOf(const DispatchRun& run) const {
 }
 
 // ---- Lists of devices ---------------------------------------------------------------------------
-
-const CandidateTable::List& CandidateTable::ListFor(DLDevice device) const {
-  // Other devices get an index that is not cached.
-  uint32_t index = kNumCachedLists;
-  if (device.device_type == kDLCPU) index = 0;
-  if (device.device_type == kDLCUDA && device.device_id >= 0) {
-    index = 1 + static_cast<uint32_t>(device.device_id);
-  }
-  if (index >= kNumCachedLists) return NewListFor(device);
-  const List* known = cached_lists_[index].load(std::memory_order_acquire);
-  if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  const List& list = NewListFor(device);
-  cached_lists_[index].store(&list, std::memory_order_release);
-  return list;
-}
 
 // Returns the list of a device; creates it in the first call for the device.  The list is created
 // without the lock, because the CUDA driver may be opened.
@@ -110,7 +107,10 @@ TVM_FFI_NO_INLINE const CandidateTable::List& CandidateTable::NewListFor(DLDevic
                     static_cast<uint32_t>(conditions_[i].size()), conditions_[i].data()});
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  return lists_.emplace(key, std::move(list)).first->second;
+  const List& stored = lists_.emplace(key, std::move(list)).first->second;
+  uint32_t index = IndexOfList(device);
+  if (index < kNumCachedLists) cached_lists_[index].store(&stored, std::memory_order_release);
+  return stored;
 }
 
 // ---- Reasons ------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ std::string CandidateTable::ReasonAgainst(const Candidate& candidate, DispatchRu
   if (!reason.empty()) return reason;
   for (uint32_t index : candidate.conditions) {
     const Condition& condition = program_.conditions[index];
-    if (run->Holds(condition.start, condition.result)) continue;
+    if (run->Holds(condition.start, program_.result)) continue;
     std::string values = ValuesOf(condition, *run);
     return "`" + condition.text + "` is false" + (values.empty() ? "" : ": " + values);
   }
@@ -160,7 +160,8 @@ std::string CandidateTable::ValuesOf(const Condition& condition, const DispatchR
 
 void CandidateTable::FailNone(DispatchRun* run) const {
   if (program_.candidates.empty()) {
-    TVM_FFI_THROW(RuntimeError) << program_.name << "(): there are no candidates; add one with `add`";
+    TVM_FFI_THROW(RuntimeError) << program_.name
+                                << "(): there are no candidates; add one with `add`";
   }
   std::string reasons;
   for (const Candidate& candidate : program_.candidates) {

@@ -177,8 +177,8 @@ Function Bind(std::shared_ptr<Core> core, PackedArgs args) {
   const FunctionObj* function = table.Choose(&run).function;
   // A bound function without a table chooses in each call.
   const CandidateTable* bound = table.shadow() == nullptr ? &table : nullptr;
-  return Function(ObjectPtr<FunctionObj>(
-      make_object<BoundChoiceObj>(std::move(core), bound, function)));
+  return Function(
+      ObjectPtr<FunctionObj>(make_object<BoundChoiceObj>(std::move(core), bound, function)));
 }
 
 // Returns a dispatch, and the functions that control it: replace the candidates, explain a choice,
@@ -188,12 +188,14 @@ Array<Function> Create(const Bytes& program, const Array<Any>& defaults) {
   auto core = std::make_shared<Core>();
   core->Publish(NewTable(program, {}, defaults, Optional<Function>(), 1));
   std::weak_ptr<Core> weak = core;
-  auto replace = [weak](const Bytes& program, Array<Function> functions,
-                        const Array<Any>& defaults, Optional<Function> shadow, int64_t every) {
-    Lock(weak)->Publish(NewTable(program, std::move(functions), defaults, std::move(shadow),
-                                 every));
+  auto replace = [weak](const Bytes& program, Array<Function> functions, const Array<Any>& defaults,
+                        Optional<Function> shadow, int64_t every) {
+    Lock(weak)->Publish(
+        NewTable(program, std::move(functions), defaults, std::move(shadow), every));
   };
-  auto explain = [weak](PackedArgs args, Any* result) { *result = Explain(Lock(weak).get(), args); };
+  auto explain = [weak](PackedArgs args, Any* result) {
+    *result = Explain(Lock(weak).get(), args);
+  };
   auto bind = [weak](PackedArgs args, Any* result) { *result = Bind(Lock(weak), args); };
   return {Function(ObjectPtr<FunctionObj>(make_object<DispatchObj>(core))),
           Function::FromTyped(replace), Function::FromPacked(explain), Function::FromPacked(bind)};

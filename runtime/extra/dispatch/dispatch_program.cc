@@ -36,7 +36,12 @@ DispatchProgram Reader::Read() {
   program_.checks = checks::ReadCheckProgram(&reader_);
   program_.device_tensors =
       reader_.Indices(program_.checks.num_parameters, "tensors", "index of a tensor");
-  program_.conditions.resize(reader_.Count(4 * kWord, "conditions"));
+  program_.result = reader_.IndexOrNone(program_.checks.num_registers, "register index");
+  size_t position = reader_.position();
+  program_.conditions.resize(reader_.Count(3 * kWord, "conditions"));
+  if (program_.result == kNone && !program_.conditions.empty()) {
+    reader_.Fail(position, "conditions without a register");
+  }
   for (Condition& condition : program_.conditions) ReadCondition(&condition);
   program_.candidates.resize(reader_.Count(5 * kWord, "candidates"));
   for (Candidate& candidate : program_.candidates) ReadCandidate(&candidate);
@@ -52,7 +57,6 @@ void Reader::ReadCondition(Condition* condition) {
   if (!checks.begins_instruction[condition->start]) {
     reader_.Fail(position, "code address is not the start of an instruction");
   }
-  condition->result = Register();
   condition->values.resize(reader_.Count(3 * kWord, "named values"));
   for (NamedValue& value : condition->values) {
     value.name = reader_.Text("bytes of a name");
@@ -63,8 +67,7 @@ void Reader::ReadCondition(Condition* condition) {
 
 void Reader::ReadCandidate(Candidate* candidate) {
   candidate->name = reader_.Text("bytes of a name");
-  candidate->device_type =
-      static_cast<int32_t>(reader_.Between(-1, INT32_MAX, "device type"));
+  candidate->device_type = static_cast<int32_t>(reader_.Between(-1, INT32_MAX, "device type"));
   candidate->architecture_text = reader_.Text("bytes of an architecture");
   candidate->architecture = cuda::ReadArchitecture(candidate->architecture_text);
   candidate->unavailable = reader_.Text("bytes of a reason");

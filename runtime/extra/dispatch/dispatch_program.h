@@ -3,18 +3,21 @@
 // function with several implementations.
 //
 // `tvm_ffi._dispatch` writes dispatch programs (_dispatch/_program.py).  Numbers have the form that
-// checks/program.h describes; so does the first part, the check program of the arguments, whose code
-// also contains the conditions.
+// checks/program.h describes; so does the first part, the check program of the arguments, whose
+// code also contains the conditions.
 //
 //   version          1
 //   name             string: name of the function for messages
 //   checks           check program
 //   device           number of parameter indices, and the indices: the device of a call is that of
 //                    the first of these tensors that is not None; without one, the CPU
-//   conditions       number, then each: text; code address; register of the result, whose initial
-//                    value is -1; number of named values, then each: name; register; optional dtype
-//                    set, if the register has 1 + the index of a dtype in this set
-//   candidates       number, then each, in the order in which a call tries them: name; DLPack device
+//   result           register that receives 1 or 0 from a condition; -1 without conditions
+//   conditions       number, then each: text; code address; number of named values, then each:
+//   name;
+//                    register; optional dtype set, if the register has 1 + the index of a dtype in
+//                    this set
+//   candidates       number, then each, in the order in which a call tries them: name; DLPack
+//   device
 //                    type or -1; architecture or an empty string; reason why no call may use the
 //                    candidate, or an empty string; number and indices of its conditions
 #ifndef TVM_FFI_RUNTIME_EXTRA_DISPATCH_DISPATCH_PROGRAM_H_
@@ -41,18 +44,18 @@ struct NamedValue {
   uint32_t dtype_set;  // the register has 1 + an index in this set; kNone: it has an integer
 };
 
-// A comparison that several candidates may share.  A call evaluates it at most once.
+// A comparison that several candidates may share.
 struct Condition {
   std::string text;
-  uint32_t start;   // code address
-  uint32_t result;  // register: -1 before the evaluation, then 0 or 1
+  uint32_t start;  // code address
   std::vector<NamedValue> values;
 };
 
 struct Candidate {
   std::string name;
-  int32_t device_type;            // DLDeviceType, or -1 for all devices
-  std::string architecture_text;  // lowest GPU architecture, such as "sm_90"; empty if there is none
+  int32_t device_type;  // DLDeviceType, or -1 for all devices
+  std::string
+      architecture_text;  // lowest GPU architecture, such as "sm_90"; empty if there is none
   cuda::Architecture architecture;
   std::string unavailable;  // reason why no call may use the candidate; empty if calls may
   std::vector<uint32_t> conditions;
@@ -62,6 +65,7 @@ struct DispatchProgram {
   std::string name;
   checks::CheckProgram checks;
   std::vector<uint32_t> device_tensors;
+  uint32_t result;  // register that receives 1 or 0 from a condition; kNone without conditions
   std::vector<Condition> conditions;
   std::vector<Candidate> candidates;
 };

@@ -35,11 +35,13 @@ def dispatch_program(
     unavailable : sequence of str
         Per candidate, the reason why no call may use it, or an empty string.
     """
-    checks = CheckWriter(signature, keeps_values=True)
+    conditions = dict.fromkeys(condition for each in candidates for condition in each.when)
+    names = {name for condition in conditions for name in _names(condition)}
+    checks = CheckWriter(signature, keeps_values=names)
     checks.write_checks()
     checks.out.emit("end")
-    conditions = dict.fromkeys(condition for each in candidates for condition in each.when)
-    encoded = [_condition(checks, signature, condition) for condition in conditions]
+    result = checks.out.register() if conditions else NONE
+    encoded = [_condition(checks, signature, condition, result) for condition in conditions]
     indices = {condition: index for index, condition in enumerate(conditions)}
     rows = [
         string(candidate.name)
@@ -55,10 +57,16 @@ def dispatch_program(
             string(signature.name),
             checks.encoded(),
             counted(map(words, _device_tensors(signature))),
+            words(result),
             counted(encoded),
             counted(rows),
         )
     )
+
+
+def _names(condition: Condition) -> list[str]:
+    """Return the names of the values that a condition compares, each once."""
+    return list(dict.fromkeys(name for each in condition.operands for name in names_in(each)))
 
 
 def _device_tensors(signature: Signature) -> Iterable[int]:
@@ -69,21 +77,24 @@ def _device_tensors(signature: Signature) -> Iterable[int]:
             yield index
 
 
-def _condition(checks: CheckWriter, signature: Signature, condition: Condition) -> bytes:
-    """Emit a condition; return its row."""
+def _condition(
+    checks: CheckWriter, signature: Signature, condition: Condition, result: int
+) -> bytes:
+    """Emit a condition, whose value is stored in the register `result`; return its row."""
     out = checks.out
-    start, result = len(out.code), out.register(-1)
+    start = len(out.code)
+    out.reuse_temporaries()  # calls copy the initial values of all registers
     variable = str(condition.left)
     if variable in signature.dtype_variables:
         dtypes = signature.dtype_variables[variable]
         register = checks.variables[variable]
-        wanted = out.register(1 + dtypes.index(str(condition.right)))
+        wanted = out.constant(1 + dtypes.index(str(condition.right)))
         operation = "equal" if condition.operator == "==" else "not_equal"
         out.emit(operation, result, register, wanted)
         values = [string(variable) + words(register, out.dtypes(dtypes))]
     else:
         emit_condition(checks, signature, condition, result)
-        names = dict.fromkeys(name for each in condition.operands for name in names_in(each))
+        names = _names(condition)
         values = [string(name) + words(checks.extents[name][0], NONE) for name in names]
     out.emit("end")
-    return string(str(condition)) + words(start, result) + counted(values)
+    return string(str(condition)) + words(start) + counted(values)

@@ -125,7 +125,7 @@ def _emit_presence(
     index = [parameter.name for parameter in signature.parameters].index(str(condition.left))
     default = signature.parameters[index].default
     for_none = int(condition.operator == "is")
-    constants = out.register(for_none), out.register(1 - for_none)
+    constants = out.constant(for_none), out.constant(1 - for_none)
     out.emit("maximum", result, constants[0], constants[0])
     out.emit("jump_if_none", index, int(default is None), label)
     out.emit("maximum", result, constants[1], constants[1])
