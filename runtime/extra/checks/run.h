@@ -71,6 +71,7 @@ class CheckRun {
   // Returns a copy, with the same registers and tensor slots.  The frequent checks call the other
   // functions on a copy, so that the compiler keeps the fields of this object in CPU registers.
   CheckRun Copy() const { return *this; }
+  bool PassesDirectly() const;
   static bool PassesDirectly(const CheckProgram& program, const TVMFFIAny* args, int64_t* registers,
                              const DLTensor** slots);
   static bool IsAccepted(const ArgumentCheck& check, const DLTensor& tensor, int64_t* registers);
