@@ -85,9 +85,7 @@ def new_candidate(
     if arch is not None:
         device = _device_of_requirement(where, device, "arch", "cuda")
         if re.fullmatch(r"sm_[1-9]\d{1,2}[af]?", arch) is None:
-            raise ValueError(
-                f"{where}: expected a GPU architecture such as 'sm_90', got {arch!r}"
-            )
+            raise ValueError(f"{where}: expected a GPU architecture such as 'sm_90', got {arch!r}")
     if cpu is not None:
         device = _device_of_requirement(where, device, "cpu", "cpu")
     if device is not None:

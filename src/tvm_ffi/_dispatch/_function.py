@@ -20,6 +20,7 @@ from .._binding.call import (
     Function,
     PreparedCall,
     arguments_in_order,
+    called_like_functions,
     convert_func,
     function_of_class,
     named_function,
@@ -209,6 +210,7 @@ class _State:
         return _restored, (self.signature, self.cpu, self.shadow, reference, candidates)
 
 
+@called_like_functions
 class Dispatch(Function):
     """A function with several implementations, the candidates; `dispatch` creates it.
 
@@ -236,9 +238,7 @@ class Dispatch(Function):
     @overload
     def add(self, function: _FunctionT, **options: Any) -> _FunctionT: ...
     @overload
-    def add(
-        self, function: None = None, **options: Any
-    ) -> Callable[[_FunctionT], _FunctionT]: ...
+    def add(self, function: None = None, **options: Any) -> Callable[[_FunctionT], _FunctionT]: ...
     def add(
         self,
         function: Any = None,

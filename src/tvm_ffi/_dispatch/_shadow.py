@@ -90,7 +90,9 @@ class Shadow:
             return next((each for each in found if each is not None), None)
         if isinstance(got, float) and isinstance(expected, float):
             rtol, atol = self._tolerance("float64")
-            is_close = math.isfinite(expected) and abs(got - expected) <= atol + rtol * abs(expected)
+            is_close = math.isfinite(expected) and abs(got - expected) <= atol + rtol * abs(
+                expected
+            )
             if is_close or got == expected or (math.isnan(got) and math.isnan(expected)):
                 return None
         elif type(got) is type(expected) and got == expected:
@@ -119,7 +121,11 @@ class Shadow:
             left, right = left.astype(kind), right.astype(kind)
             with numpy.errstate(all="ignore"):
                 is_close = abs(left - right) <= atol + rtol * abs(right)
-            is_same = (is_close & numpy.isfinite(right)) | (left == right) | ((left != left) & (right != right))
+            is_same = (
+                (is_close & numpy.isfinite(right))
+                | (left == right)
+                | ((left != left) & (right != right))
+            )
         else:
             is_same = left == right
         wrong = numpy.argwhere(~numpy.asarray(is_same))

@@ -14,7 +14,9 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
-    "pair", [(80, 86), (89, 90), (100, 103), (120, 121), (75, 87)], ids=lambda p: "-".join(map(str, p))
+    "pair",
+    [(80, 86), (89, 90), (100, 103), (120, 121), (75, 87)],
+    ids=lambda p: "-".join(map(str, p)),
 )
 def test_random_calls_on_recorded_architectures(fake_driver, pair):
     program = HERE / "processes" / "dispatch_devices.py"
