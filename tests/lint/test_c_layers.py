@@ -43,7 +43,7 @@ EXTRA_FOLDERS = {
     "module": {"walk"},
     "checks": {"module", "content"},
     "cuda": {"module", "content", "checks"},
-    "dispatch": {"module", "content", "checks", "cuda"},
+    "dispatch": {"content", "checks", "cuda"},
     "globals": {"walk", "module"},
     "observe": set(),
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import metadata
 from threading import Lock
-from typing import Any, Callable, TypeVar, overload
+from typing import Any, Callable
 
 from .._binding.call import (
     NO_DEFAULT,
@@ -44,7 +44,6 @@ from ._shadow import Shadow
 __all__ = ["Dispatch", "dispatch"]
 
 MAX_CANDIDATES = 256  # the runtime keeps the table of each change
-_FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
 
 class _Origin:
@@ -187,7 +186,7 @@ class _State:
         return Explanation(self.signature.name, tuple(reports))
 
     def depends_on_numbers(self) -> bool:
-        """Return True if a condition may change with a number, which a prepared call may replace."""
+        """Return True if a condition compares a number, which a prepared call may replace."""
         numbers = {
             parameter.name
             for parameter in self.signature.parameters
@@ -214,9 +213,9 @@ class _State:
 class Dispatch(Function):
     """A function with several implementations, the candidates; `dispatch` creates it.
 
-    A call checks its arguments once, against the signature of the dispatch.  Of the candidates whose
-    requirements are met, it calls the one with the highest priority, and of several such candidates
-    the one that was added first.
+    A call checks its arguments once, against the signature of the dispatch.  Of the candidates
+    whose requirements are met, it calls the one with the highest priority, and of several such
+    candidates the one that was added first.
 
     Raises
     ------
@@ -235,10 +234,6 @@ class Dispatch(Function):
 
     _state: _State
 
-    @overload
-    def add(self, function: _FunctionT, **options: Any) -> _FunctionT: ...
-    @overload
-    def add(self, function: None = None, **options: Any) -> Callable[[_FunctionT], _FunctionT]: ...
     def add(
         self,
         function: Any = None,

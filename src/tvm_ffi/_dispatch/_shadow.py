@@ -124,7 +124,7 @@ class Shadow:
             is_same = (
                 (is_close & numpy.isfinite(right))
                 | (left == right)
-                | ((left != left) & (right != right))
+                | (numpy.isnan(left) & numpy.isnan(right))
             )
         else:
             is_same = left == right

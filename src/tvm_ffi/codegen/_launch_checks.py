@@ -25,13 +25,9 @@ from ._device_image import DeviceImage
 from ._launch_parts import Launch, compared_with_none
 from ._wrapper import (
     Argument,
-    always_bound,
     is_optional,
-    is_unsigned,
     product,
     result_names,
-    unsigned_operand,
-    with_given,
 )
 
 __all__ = [

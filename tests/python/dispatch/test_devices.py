@@ -27,7 +27,11 @@ def test_random_calls_on_recorded_architectures(fake_driver, pair):
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
     done = subprocess.run(
-        [sys.executable, str(program), *map(str, pair)], env=env, capture_output=True, text=True
+        [sys.executable, str(program), *map(str, pair)],
+        env=env,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "done"

@@ -46,9 +46,9 @@ def oracle(features, values):
                 continue
             for level in levels[: levels.index(word) + 1]:
                 needed |= FEATURES[level]
-        if needed <= features and eval(condition, {"min": min}, values):  # noqa: S307
-            if best is None or priority > best[0]:
-                best = priority, name
+        precedes = best is None or priority > best[0]
+        if precedes and needed <= features and eval(condition, {"min": min}, values):
+            best = priority, name
     return best[1]
 
 

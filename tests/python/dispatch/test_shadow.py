@@ -67,9 +67,11 @@ def test_one_in_n_calls_runs_the_reference():
 def test_a_wrong_candidate_is_found_in_one_of_the_first_n_calls():
     d = tvm_ffi.dispatch(SIGNATURE, reference=reference, shadow=7)
     d.add(wrong_in_one_element, name="fast")
-    with pytest.warns(RuntimeWarning, match="'fast' differs from the reference"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         for _ in range(7):
             d(*arguments())
+    assert len(caught) == 1
     x, y = arguments()
     d(x, y)
     np.testing.assert_array_equal(y, x * 2)
@@ -128,7 +130,6 @@ def test_nan_and_infinity_are_values():
 
 
 def test_results_are_compared():
-    d = tvm_ffi.dispatch("total(n: int, k: float = 1.0) -> float", reference=lambda n, k: n * k)
     d = tvm_ffi.dispatch(
         "total(n: int, k: float = 1.0) -> float", reference=lambda n, k: n * k, shadow=1
     )

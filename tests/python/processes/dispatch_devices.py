@@ -75,7 +75,7 @@ def check_reasons(capabilities):
     d = tvm_ffi.dispatch("f(x: float32[n])")
     d.add(lambda x: None, name="newest", arch="sm_130")
     d.add(lambda x: None, name="host", device="cpu")
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="no candidate fits") as caught:
         d(vector(3, (2, 1)))
     assert str(caught.value) == (
         "f(): no candidate fits the arguments:\n"
