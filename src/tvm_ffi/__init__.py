@@ -155,6 +155,7 @@ if _TYPE_CHECKING:
         cpp,
         cuda,
         dataclasses,
+        dispatches,
         export,
         inspection,
         libinfo,
@@ -167,10 +168,10 @@ if _TYPE_CHECKING:
     )
     from ._binding.call import unchecked
     from ._binding.tensor import readonly
-    from ._dispatch import Dispatch, dispatch
     from ._internal.dlpack_codes import DLDeviceType
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
+    from .dispatches import Dispatch, dispatch
     from .export import export_library
     from .observe import stats, trace
     from .signature import Signature, TensorLike
@@ -225,8 +226,9 @@ __getattr__ = _late_attributes(
         "cpp": ".cpp",
         "cuda": ".cuda",
         "dataclasses": ".dataclasses",
-        "Dispatch": "._dispatch:Dispatch",
-        "dispatch": "._dispatch:dispatch",
+        "Dispatch": ".dispatches:Dispatch",
+        "dispatch": ".dispatches:dispatch",
+        "dispatches": ".dispatches",
         "export": ".export",
         "export_library": ".export:export_library",
         "inspection": ".inspection",

@@ -2,9 +2,9 @@
 // Dispatch program: a check program with the conditions and candidates of a dispatch, which is one
 // function with several implementations.
 //
-// `tvm_ffi._dispatch` writes dispatch programs (_dispatch/_program.py).  Numbers have the form that
-// checks/program.h describes; so does the first part, the check program of the arguments, whose
-// code also contains the conditions.
+// `tvm_ffi.dispatches` writes dispatch programs (dispatches/_program.py).  Numbers have the form
+// that checks/program.h describes; so does the first part, the check program of the arguments,
+// whose code also contains the conditions.
 //
 //   version          1
 //   name             string: name of the function for messages

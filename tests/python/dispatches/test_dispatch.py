@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import random
 import threading
 from importlib import metadata
 
@@ -485,3 +486,31 @@ def test_a_dispatch_is_released():
 
 def copy_to(x, y):
     y.numpy()[:] = x.numpy()
+
+
+def test_corrupt_dispatch_programs_are_refused():
+    """The runtime checks each index of a program; no prefix of a program is one."""
+    from tvm_ffi.dispatches._candidate import new_candidate
+    from tvm_ffi.dispatches._program import dispatch_program
+
+    signature = tvm_ffi.Signature.parse("f(x: float32[n], k: int)")
+    options = {"device": None, "arch": "sm_90", "cpu": None, "priority": 0}
+    candidate = new_candidate(signature, copy_to, "c", when="n % 2 == k", **options)
+    program = dispatch_program(signature, [candidate], [""])
+    create = tvm_ffi.get_global_func("pytvmffi.DispatchCreate")
+    for size in range(0, len(program), 8):
+        with pytest.raises(ValueError, match="corrupt dispatch program at byte"):
+            create(program[:size], [])
+    rng = random.Random(35)
+    for _ in range(2000):
+        changed = bytearray(program)
+        position = 8 * rng.randrange(len(program) // 8)
+        changed[position : position + 8] = rng.choice([-1, 1, 2, 77, 2**62]).to_bytes(
+            8, "little", signed=True
+        )
+        try:
+            _, replace, explain, _ = create(bytes(changed), [])
+            replace(bytes(changed), [tvm_ffi.convert_func(copy_to)], [], None, 1)
+            explain(np.zeros(4, np.float32), 0)
+        except (ValueError, RuntimeError, TypeError):
+            pass

@@ -41,7 +41,7 @@ from ._explanation import CandidateReport, Explanation
 from ._program import dispatch_program
 from ._shadow import Shadow
 
-__all__ = ["Dispatch", "dispatch"]
+__all__ = ["Dispatch", "dispatch", "restored"]
 
 MAX_CANDIDATES = 256  # the runtime keeps the table of each change
 
@@ -205,8 +205,15 @@ class _State:
     def reduce(self) -> Any:
         with self.lock:
             candidates = [(each.source, each.options()) for each in self.candidates]
-        reference = None if self.reference is None else self.reference.source
-        return _restored, (self.signature, self.cpu, self.shadow, reference, candidates)
+        shadow = self.shadow
+        options = {
+            "reference": None if self.reference is None else self.reference.source,
+            "shadow": None if shadow is None else shadow.every,
+            "rtol": None if shadow is None else shadow.rtol,
+            "atol": None if shadow is None else shadow.atol,
+            "cpu": self.cpu,
+        }
+        return restored, (str(self.signature), options, candidates)
 
 
 @called_like_functions
@@ -465,23 +472,14 @@ def _checked_shadow(
     return Shadow(every, rtol, atol)
 
 
-def _restored(
-    signature: Signature,
-    cpu: tuple[str, ...] | None,
-    shadow: Shadow | None,
-    reference: Any,
-    candidates: list[tuple[Any, dict[str, Any]]],
+def restored(
+    signature: str, options: dict[str, Any], candidates: list[tuple[Any, dict[str, Any]]]
 ) -> Dispatch:
     """Return a dispatch with these candidates; pickles call this."""
-    options = {} if shadow is None else vars(shadow)
-    function = dispatch(
-        signature,
-        reference=reference,
-        shadow=options.get("every"),
-        rtol=options.get("rtol"),
-        atol=options.get("atol"),
-        cpu=cpu,
-    )
+    function = dispatch(signature, **options)
     for source, requirements in candidates:
         function.add(source, **requirements)
     return function
+
+
+restored.__module__ = "tvm_ffi.dispatches"  # pickles contain the name
