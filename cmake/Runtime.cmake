@@ -26,7 +26,7 @@ tvm_ffi_set_warnings(tvm_ffi_objects)
 # -O3 gains time where values are walked: core, content, structural.  Elsewhere it adds code only.
 set(smaller ${TVM_FFI_RUNTIME_SOURCES})
 list(FILTER smaller INCLUDE REGEX
-  "runtime/extra/(checks|cuda|globals|json|module|reflection)/")
+  "runtime/extra/(checks|cuda|dispatch|globals|json|module|reflection)/")
 set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
 
 set(TVM_FFI_OBJECTS $<TARGET_OBJECTS:tvm_ffi_objects> $<TARGET_OBJECTS:tvm_ffi_platform>)

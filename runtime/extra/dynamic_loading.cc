@@ -42,4 +42,5 @@ void tvm_ffi_dynamic_loading() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef().def("ffi.Module.load_from_file.so", &tvm::ffi::extra::LoadSharedLibrary);
   tvm::ffi::extra::RegisterCudaModules();
+  tvm::ffi::extra::RegisterDispatch();  // needs the CUDA driver
 }

@@ -21,6 +21,7 @@ void RegisterConversions();
 void RegisterCustomModule();
 void RegisterDeepCopy();
 void RegisterDescribedTypes();
+void RegisterDispatch();
 void RegisterFieldAccess();
 void RegisterJsonFunctions();
 void RegisterMapFunctions();

@@ -80,6 +80,7 @@ __all__ = [
     "DefRegionKind",
     "Device",
     "Dict",
+    "Dispatch",
     "Function",
     "InplaceMode",
     "List",
@@ -109,6 +110,7 @@ __all__ = [
     "core",
     "debug",
     "device",
+    "dispatch",
     "dtype",
     "export_library",
     "from_dlpack",
@@ -155,6 +157,7 @@ if _TYPE_CHECKING:
         cpp,
         cuda,
         dataclasses,
+        dispatches,
         export,
         inspection,
         libinfo,
@@ -170,6 +173,7 @@ if _TYPE_CHECKING:
     from ._internal.dlpack_codes import DLDeviceType
     from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
+    from .dispatches import Dispatch, dispatch
     from .export import export_library
     from .observe import debug, record, stats, trace
     from .signature import Signature, TensorLike
@@ -224,6 +228,9 @@ __getattr__ = _late_attributes(
         "cpp": ".cpp",
         "cuda": ".cuda",
         "dataclasses": ".dataclasses",
+        "Dispatch": ".dispatches:Dispatch",
+        "dispatch": ".dispatches:dispatch",
+        "dispatches": ".dispatches",
         "export": ".export",
         "export_library": ".export:export_library",
         "inspection": ".inspection",

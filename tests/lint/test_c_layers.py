@@ -43,6 +43,7 @@ EXTRA_FOLDERS = {
     "module": {"walk"},
     "checks": {"module", "content"},
     "cuda": {"module", "content", "checks"},
+    "dispatch": {"content", "checks", "cuda"},
     "globals": {"walk", "module"},
     "observe": {"walk", "module"},
 }

@@ -46,7 +46,7 @@ LAYERS = (
     {"_new_package", "cpp", "testing"},
     {"config"},  # a program that may need a build
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
-    {"_doctor", "cuda"},
+    {"dispatches", "_doctor", "cuda"},
     {"interop"},  # adapters, imported by users only
     {"cli", PACKAGE},  # the package itself; it imports most units lazily
     {"__main__"},

@@ -67,14 +67,21 @@ void CheckRun::FailStrides(uint32_t failure, const DLTensor& tensor) const {
 
 // ---- Checks of one argument ---------------------------------------------------------------------
 
-void CheckRun::Check() { CheckAll(); }
+// Copies nothing: a copy would load the fields, which the constructor has just stored, in wider
+// words, and wait for the stores.
+void CheckRun::Check() {
+  if (TVM_FFI_PREDICT_FALSE(!PassesDirectly())) CheckArguments();
+  if (program_.has_code) Execute(0);
+}
 
 TVM_FFI_INLINE void CheckRun::CheckAll() {
-  const bool has_all = num_args_ == program_.num_parameters;
-  const bool passes =
-      has_all && program_.is_direct && PassesDirectly(program_, args_, registers_, tensors_);
-  if (TVM_FFI_PREDICT_FALSE(!passes)) Copy().CheckArguments();
+  if (TVM_FFI_PREDICT_FALSE(!PassesDirectly())) Copy().CheckArguments();
   if (program_.has_code) Copy().Execute(0);
+}
+
+TVM_FFI_INLINE bool CheckRun::PassesDirectly() const {
+  const bool has_all = num_args_ == program_.num_parameters;
+  return has_all && program_.is_direct && PassesDirectly(program_, args_, registers_, tensors_);
 }
 
 // Initialises the registers.  Copies of constant size compile to fewer instructions than a memcpy

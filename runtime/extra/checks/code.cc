@@ -29,6 +29,9 @@ inline bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
 }
 
 int64_t Modulo(int64_t left, int64_t right) {
+  if (((left | right) >> 32) == 0) {  // as in FloorDivide
+    return static_cast<int64_t>(static_cast<uint32_t>(left) % static_cast<uint32_t>(right));
+  }
   if (right == -1) return 0;
   int64_t rest = left % right;
   return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckRun: one execution of a check program for the arguments of a call.
+// CheckRun: one execution of a check program for the arguments of a call; Scratch: its memory.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_
 #define TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_
 
@@ -7,9 +7,30 @@
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/container/shape.h>
 
+#include <memory>
+
 #include "checks/program.h"
 
 namespace tvm::ffi::extra::checks {
+
+// Uninitialised 64-bit words for one call.  They are inline for most programs, and on the heap for
+// large ones.
+class Scratch {
+ public:
+  explicit Scratch(size_t num_words) {
+    if (TVM_FFI_PREDICT_FALSE(num_words > kInline)) heap_.reset(new int64_t[num_words]);
+  }
+  template <typename T>
+  T* at(size_t word) {
+    static_assert(sizeof(T) <= sizeof(int64_t), "a value fits into a word");
+    return reinterpret_cast<T*>((heap_ ? heap_.get() : inline_) + word);
+  }
+
+ private:
+  static constexpr size_t kInline = 96;
+  std::unique_ptr<int64_t[]> heap_;
+  int64_t inline_[kInline];
+};
 
 class CheckRun {
  public:
@@ -50,6 +71,7 @@ class CheckRun {
   // Returns a copy, with the same registers and tensor slots.  The frequent checks call the other
   // functions on a copy, so that the compiler keeps the fields of this object in CPU registers.
   CheckRun Copy() const { return *this; }
+  bool PassesDirectly() const;
   static bool PassesDirectly(const CheckProgram& program, const TVMFFIAny* args, int64_t* registers,
                              const DLTensor** slots);
   static bool IsAccepted(const ArgumentCheck& check, const DLTensor& tensor, int64_t* registers);

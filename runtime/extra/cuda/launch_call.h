@@ -5,35 +5,14 @@
 
 #include <tvm/ffi/c_api.h>
 
-#include <memory>
-
 #include "checks/run.h"
 #include "cuda/arguments.h"
 #include "cuda/launch_program.h"
 
 namespace tvm::ffi::extra::cuda {
 
-// Uninitialised 64-bit words for one call.  They are inline for most programs, and on the heap for
-// large ones.
-class Scratch {
- public:
-  explicit Scratch(size_t num_words) {
-    if (TVM_FFI_PREDICT_FALSE(num_words > kInline)) heap_.reset(new int64_t[num_words]);
-  }
-  template <typename T>
-  T* at(size_t word) {
-    static_assert(sizeof(T) <= sizeof(int64_t), "a value fits into a word");
-    return reinterpret_cast<T*>((heap_ ? heap_.get() : inline_) + word);
-  }
-
- private:
-  static constexpr size_t kInline = 96;
-  std::unique_ptr<int64_t[]> heap_;
-  int64_t inline_[kInline];
-};
-
 // The scratch words are a base class, so that they exist before CheckRun uses them.
-class LaunchCall : private Scratch, public checks::CheckRun {
+class LaunchCall : private checks::Scratch, public checks::CheckRun {
  public:
   // Checks the arguments, which are borrowed for the lifetime of this object.
   //

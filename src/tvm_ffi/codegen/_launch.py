@@ -16,10 +16,11 @@ from typing import Any, Union
 
 from ..signature import Signature
 from ..signature._expression import Extent
-from ..signature._parsing import parse_conditions, parse_extent
+from ..signature._parsing import parse_extent
+from ._conditions import conditions_of
 from ._device_image import DeviceImage
 from ._launch_checks import check_plan
-from ._launch_parts import Condition, Launch, compared_with_none
+from ._launch_parts import Launch, compared_with_none
 from ._wrapper import Wrapper, callees_of, prepared, with_given
 
 __all__ = ["LaunchPlan", "described_plans", "make_launch_plan", "three_extents"]
@@ -142,7 +143,7 @@ def make_launch_plan(
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
     signature = Signature.of(signature)
-    conditions = _conditions(signature.name, when)
+    conditions = conditions_of(signature.name, when)
     refined, read = prepared(
         signature,
         arguments,
@@ -211,12 +212,3 @@ def _amount(field: str, amount: int | str) -> Extent:
     if isinstance(amount, bool) or not isinstance(amount, int):
         raise TypeError(f"{field} must be an int or an expression, got {type(amount).__name__}")
     return amount
-
-
-def _conditions(name: str, text: str | None) -> tuple[Condition, ...]:
-    if text is None:
-        return ()
-    try:
-        return tuple(Condition(*parts) for parts in parse_conditions(text))
-    except ValueError as error:
-        raise ValueError(f"{name}: when: {error}") from None

@@ -20,17 +20,14 @@ from ..signature._expression import (
     names_in,
 )
 from ..signature._printing import type_text
+from ._conditions import check_conditions, check_names, with_conditions
 from ._device_image import DeviceImage
-from ._launch_parts import PRESENCE, Condition, Launch, compared_with_none
+from ._launch_parts import Launch, compared_with_none
 from ._wrapper import (
     Argument,
-    always_bound,
     is_optional,
-    is_unsigned,
     product,
     result_names,
-    unsigned_operand,
-    with_given,
 )
 
 __all__ = [
@@ -45,7 +42,6 @@ __all__ = [
     "no_variant_failure",
 ]
 
-OPERATORS = ("<", "<=", ">", ">=", "==", "!=", *PRESENCE)
 _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
@@ -181,11 +177,10 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
     _check_signature(signature)
     for launch in launches:
         _check_parts(launch)
-        for index, condition in enumerate(launch.when):
-            _check_condition(_present(signature, launch.when[:index]), condition)
-        present = _present(signature, launch.when)
+        check_conditions(signature, launch.when)
+        present = with_conditions(signature, launch.when)
         for field, extent in fields(launch).items():
-            _check_names(present, field, extent)
+            check_names(present, field, extent)
         for limit in bounds(signature.name, launch):
             _check_constant(limit)
         types = kernel_types(present, launch.arguments)
@@ -193,11 +188,6 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
             for kernel in dict.fromkeys(launch.kernels.values()):
                 _check_image(signature.name, launch, image, kernel, types)
         _check_written(signature, launch)
-
-
-def _present(signature: Signature, when: Iterable[Condition]) -> Signature:
-    """Return a signature in which the parameters are required that `when` requires to be given."""
-    return with_given(signature, compared_with_none(when, "is not"))
 
 
 def _check_parts(launch: Launch) -> None:
@@ -213,12 +203,6 @@ def _check_parts(launch: Launch) -> None:
             f"each of several device images must name its architecture, got {', '.join(names)}; "
             "a fatbin must be the only image"
         )
-    for condition in launch.when:
-        if condition.operator not in OPERATORS:
-            raise ValueError(
-                f"operator of a condition must be one of {', '.join(OPERATORS)}, "
-                f"got {condition.operator!r}"
-            )
     for kernel in launch.kernels.values():
         if not kernel or "\0" in kernel:
             raise ValueError(f"expected the name of a kernel, got {kernel!r}")
@@ -243,33 +227,6 @@ def _check_signature(signature: Signature) -> None:
             raise ValueError(
                 f"{signature.name}: a result is allocated on the device of the launch, "
                 f"not on {type_.device}"
-            )
-
-
-def _check_condition(signature: Signature, condition: Condition) -> None:
-    """Raise ValueError unless a condition can be evaluated in every call."""
-    for extent in condition.operands:
-        _check_names(signature, f"when {condition}", extent)
-    if (condition.right is None) != (condition.operator in PRESENCE):
-        raise ValueError(f"{signature.name}: only `is` and `is not` compare with None")
-    optional = [parameter.name for parameter in signature.parameters if is_optional(parameter)]
-    if condition.right is None and condition.left not in optional:
-        raise ValueError(
-            f"{signature.name}: '{condition.left}' in when {condition} is not a parameter that may "
-            f"be None; expected one of: {', '.join(optional) or 'none'}"
-        )
-
-
-def _check_names(signature: Signature, field: str, extent: Extent) -> None:
-    bound = set(always_bound(signature))
-    for name in names_in(extent):
-        if is_unsigned(signature, name):
-            raise ValueError(f"{signature.name}: {field}: {unsigned_operand(name)}")
-        if name not in bound:
-            known = ", ".join(sorted(bound)) or "none"
-            raise ValueError(
-                f"{signature.name}: '{name}' in {field} is not an extent of every call; "
-                f"expected one of: {known}"
             )
 
 

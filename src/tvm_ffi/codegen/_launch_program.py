@@ -33,6 +33,7 @@ from ._call_errors import (
     result_prefix,
     too_many_dimensions,
 )
+from ._conditions import emit_condition
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
 from ._launch_checks import (
@@ -51,15 +52,6 @@ from ._wrapper import MAX_NDIM, Argument, result_names, source_of
 __all__ = ["launch_program"]
 
 _VERSION = 2
-# Comparison operator -> name of the operation, and True if the operands must be swapped.
-_COMPARISONS = {
-    "<": ("less", False),
-    ">": ("less", True),
-    "<=": ("less_equal", False),
-    ">=": ("less_equal", True),
-    "==": ("equal", False),
-    "!=": ("not_equal", False),
-}
 # Kinds of kernel arguments, as in the runtime (ORDER launch-argument-kinds).
 _REGISTER, _FLOAT32, _TENSOR, _WORKSPACE = range(4)
 _NUMBERS = {"size": "size", "ndim": "num_dims", "device": "device_number"}
@@ -163,27 +155,11 @@ class _Writer:
         if not when:
             return NONE, result
         for condition in when:
-            self._checks.known.clear()
-            if condition.right is None:
-                self._presence(condition, result)
-            else:
-                operation, is_swapped = _COMPARISONS[condition.operator]
-                operands = [self._plan_value(operand) for operand in condition.operands]
-                self._out.emit(operation, result, *(operands[::-1] if is_swapped else operands))
+            emit_condition(self._checks, self._signature, condition, result)
             self._out.emit("jump_if_zero", result, label)
         self._out.bind(label)
         self._out.emit("end")
         return start, result
-
-    def _presence(self, condition: Condition, result: int) -> None:
-        """Emit the comparison of an argument with None."""
-        index, label = self._tensor_index(str(condition.left)), Label()
-        default = self._signature.parameters[index].default
-        for_none = int(condition.operator == "is")
-        self._copy(result, self._out.register(for_none))
-        self._out.emit("jump_if_none", index, int(default is None), label)
-        self._copy(result, self._out.register(1 - for_none))
-        self._out.bind(label)
 
     def _bounded(self, bound: Bound) -> int:
         register = self._plan_value(bound.extent)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from .._binding.values import Device
 from .._dtype import dtype
@@ -127,6 +127,9 @@ class Assembler:
     def __init__(self) -> None:
         self.code: list[int] = []
         self._initial: list[int] = []
+        self._constants: dict[int, int] = {}  # value -> register
+        self._temporaries: list[int] = []  # registers of intermediate values
+        self._num_used = 0  # number of elements of `_temporaries` in use
         self._failures: dict[Failure, int] = {}
         self._dtypes: dict[tuple[str, ...], int] = {}
 
@@ -134,6 +137,23 @@ class Assembler:
         """Return the index of a new register with this initial value."""
         self._initial.append(signed(initial))
         return len(self._initial) - 1
+
+    def constant(self, value: int) -> int:
+        """Return the index of a register that always has this value."""
+        if value not in self._constants:
+            self._constants[value] = self.register(value)
+        return self._constants[value]
+
+    def temporary(self) -> int:
+        """Return the index of a register for an intermediate value."""
+        if self._num_used == len(self._temporaries):
+            self._temporaries.append(self.register())
+        self._num_used += 1
+        return self._temporaries[self._num_used - 1]
+
+    def reuse_temporaries(self) -> None:
+        """Let later code overwrite the intermediate values."""
+        self._num_used = 0
 
     def failure(self, failure: Failure | None) -> int:
         """Return the index of a `Failure` in the table of failures; add new failures."""
@@ -177,15 +197,19 @@ class CheckWriter:
     ----------
     signature : Declaration
         Signature without a variadic parameter.
-    keeps_values : bool
-        Whether further code uses the values of all parameters and extent names.  Otherwise, a
-        value that only one check uses gets no register.
+    keeps_values : bool or collection of str
+        Whether further code uses the values of all parameters and extent names, or the names that
+        further code uses.  Any other value that only one check uses gets no register.
     num_results : int
         Number of tensor slots after those of the parameters.
     """
 
     def __init__(
-        self, signature: Declaration, *, keeps_values: bool = False, num_results: int = 0
+        self,
+        signature: Declaration,
+        *,
+        keeps_values: bool | Collection[str] = False,
+        num_results: int = 0,
     ) -> None:
         self._signature, self._num_results = signature, num_results
         self._checks = list(checks(signature))
@@ -200,13 +224,17 @@ class CheckWriter:
         self._bound: set[str] = set()  # extent names that have a value on every path
         self._seen: set[str] = set()  # extent names that an earlier check may have given a value
         self._rows: list[bytes] = []
-        self._is_used = self._used_names(keeps_values)
-        self._keeps_values = keeps_values
+        self._kept = keeps_values
+        self._is_used = self._used_names()
 
-    def _used_names(self, keeps_values: bool) -> set[str]:
+    def _used_names(self) -> set[str]:
         """Return the extent names whose values more than one check, or further code, uses."""
         counts = Counter(name for check in self._checks for name in names_in(check.extent))
-        return {name for name, count in counts.items() if keeps_values or count > 1}
+        return {name for name, count in counts.items() if count > 1 or self._is_kept(name)}
+
+    def _is_kept(self, name: str) -> bool:
+        """Return True if further code uses the value of a parameter or an extent name."""
+        return self._kept if isinstance(self._kept, bool) else name in self._kept
 
     def write_checks(self) -> None:
         """Write the rows of the arguments, and emit the checks of several arguments."""
@@ -296,7 +324,7 @@ class CheckWriter:
 
     def _declare(self, parameter: Parameter, accepted: tuple[str, ...]) -> int:
         """Return the register of a parameter's value, or `NONE` if nothing uses the value."""
-        if not self._keeps_values and parameter.name not in self._is_used:
+        if not self._is_kept(parameter.name) and parameter.name not in self._is_used:
             return NONE
         default, bits = parameter.default, 0
         if default is not EMPTY and isinstance(default, (int, float)):
@@ -390,9 +418,9 @@ class CheckWriter:
 
     def _new_value(self, extent: int | Expression, failures: Mapping[str, Failure]) -> int:
         if isinstance(extent, int):
-            return self.out.register(extent)
+            return self.out.constant(extent)
         left, right = (self.value(operand, failures) for operand in extent.operands)
-        operator, register = extent.operator, self.out.register()
+        operator, register = extent.operator, self.out.temporary()
         raised: list[Failure] = []
         if operator in ("//", "cdiv", "%"):
             raised.append(failures[f"zero {extent}"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, final
+from typing import Any, Callable, TypeVar, final
 
 from tvm_ffi._binding.object import CObject, NativeReference
 from tvm_ffi._schema.schema import Schema
@@ -23,6 +23,10 @@ class Function(CObject):
     ) -> Function: ...
     def __copy__(self) -> Function: ...
     def __deepcopy__(self, memo: Any) -> Function: ...
+
+_FunctionClass = TypeVar("_FunctionClass", bound=type[Function])
+
+def called_like_functions(cls: _FunctionClass) -> _FunctionClass: ...
 
 NO_DEFAULT: object
 DIRECTIONS: tuple[str, ...]

@@ -33,6 +33,7 @@ from tvm_ffi._binding.call.signature_lookup import (
 __all__ = [
     "check_function",
     "doc_of",
+    "global_name_of",
     "prepared_call",
     "reduce",
     "reduce_subclass",
@@ -139,7 +140,7 @@ def reduce(
         If another process could not find the function, even after loading the same libraries.
     """
     if origin is None and pyfunc is None:
-        origin = _find_global_name(function)
+        origin = global_name_of(function)
     if isinstance(origin, str):
         if is_registered(function, origin):
             return named_function, (origin,)
@@ -163,7 +164,7 @@ def reduce_subclass(function: Function) -> Any:
     return function_of_class, (type(function), plain_function(function), vars(function))
 
 
-def _find_global_name(function: Function) -> str | None:
+def global_name_of(function: Function) -> str | None:
     """Return a global name under which the function is registered; None if it is not registered.
 
     Compares the function with all registered functions.

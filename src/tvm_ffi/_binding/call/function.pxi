@@ -634,13 +634,28 @@ cdef object _name_of(Function function):
     return name if isinstance(name, str) else None
 
 
-def _install_functions():
-    """Enable the vectorcall protocol for `Function` and `Method`, and register `Function`."""
+cdef Py_ssize_t _vectorcall_offset():
+    """Return the offset of the field through which the interpreter calls functions."""
     cdef Function probe = Function.__new__(Function)
     cdef char* slot = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.entry)
-    cdef Py_ssize_t offset = <Py_ssize_t>(slot - <char*><PyObject*>probe)
-    enable_vectorcall(<PyTypeObject*>Function, offset, False)
-    enable_vectorcall(<PyTypeObject*>Method, offset, True)
+    return <Py_ssize_t>(slot - <char*><PyObject*>probe)
+
+
+def called_like_functions(cls):
+    """Enable the vectorcall protocol for a subclass of `Function` without `__call__`; a decorator.
+
+    Before Python 3.12, classes that are written in Python do not inherit the protocol.
+    """
+    if not issubclass(cls, Function):
+        raise TypeError(f"expected a subclass of Function, got {cls!r}")
+    enable_vectorcall(<PyTypeObject*>cls, _vectorcall_offset(), False)
+    return cls
+
+
+def _install_functions():
+    """Enable the vectorcall protocol for `Function` and `Method`, and register `Function`."""
+    enable_vectorcall(<PyTypeObject*>Function, _vectorcall_offset(), False)
+    enable_vectorcall(<PyTypeObject*>Method, _vectorcall_offset(), True)
     declare_readable_types(Function, abi.kTVMFFIFunction, abi.kTVMFFIFunction)
     register_class(abi.kTVMFFIFunction, Function)
     add_unpacker(abi.kTVMFFIFunction, _unpack_function)

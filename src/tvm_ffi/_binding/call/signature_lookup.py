@@ -32,6 +32,7 @@ __all__ = [
     "is_registered",
     "metadata_of",
     "new_binder",
+    "packable_default",
 ]
 
 _CONTAINERS = ("Array", "List", "Map", "Dict", "tuple", "ffi.Shape")
@@ -146,7 +147,7 @@ def new_binder(signature: Signature, *, is_checked: bool = False) -> ArgumentBin
     return ArgumentBinder(
         signature,
         tuple(sys.intern(parameter.name) for parameter in by_name),
-        tuple(map(_packable_default, by_name)),
+        tuple(map(packable_default, by_name)),
         tuple(_converter_of(parameter.type) for parameter in by_name),
         bytes(DIRECTIONS.index(parameter.direction) for parameter in by_name),
         sum(parameter.kind == "positional-only" for parameter in by_name),
@@ -170,7 +171,7 @@ def check_function(signature: Signature) -> Function | None:
     return function
 
 
-def _packable_default(parameter: Parameter) -> Any:
+def packable_default(parameter: Parameter) -> Any:
     """Return the default of a parameter, converted to the type that is fastest to pack."""
     from tvm_ffi._binding.values import CAny, DataType, device_class, to_py_class_value
     from tvm_ffi.signature import EMPTY

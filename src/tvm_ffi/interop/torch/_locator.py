@@ -113,6 +113,8 @@ def locate(function: Function) -> FunctionLocator | None:
     if reconstruct is convert_func:
         name = getattr(args[0], "__name__", "")
         return FunctionLocator(name, "", False, _address(function), args[0])
+    if not isinstance(args[0], Module):  # for example a dispatch without a global name
+        return None
     module, name, _ = args
     return FunctionLocator(name, display_name(module), False, (module.__chandle__(), name), module)
 

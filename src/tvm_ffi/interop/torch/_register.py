@@ -198,7 +198,7 @@ def _signature_of(function: Function, explicit: Signature | str | None) -> Signa
     if explicit is not None:
         return Signature.of(explicit)
     locator = locate(function)
-    signature = None if locator is None else locator.signature()
+    signature = declared_signature(function) if locator is None else locator.signature()
     if signature is None:
         name = "the function" if locator is None else f"`{locator.name}`"
         raise UntraceableError(f"{name} has no signature; pass a signature as signature=")
