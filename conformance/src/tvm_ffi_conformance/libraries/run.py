@@ -78,7 +78,7 @@ def run_library(
         found, problems = _embedded(path, runtime, library, limit)
         entries += problems
         known += [each for each in found if each.name not in given]
-        entries += _calls(path, runtime, [each for each in known if each.callable], limit)
+        entries += _calls(path, runtime, [each for each in known if each.callable], limit, pattern)
     subject["runtime"] = runtime or "none"
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
 
@@ -119,16 +119,18 @@ def _embedded(
     return found, entries
 
 
-def _calls(path: str, runtime: str, signatures: list[Signature], limit: float) -> list[Entry]:
-    """Run the checks of all signatures."""
-    cases = [REGISTRY[each] for known in signatures for each in register_calls(known)]
+def _calls(
+    path: str, runtime: str, signatures: list[Signature], limit: float, pattern: str
+) -> list[Entry]:
+    """Run the checks of all signatures whose identifier matches."""
+    names = [each for known in signatures for each in register_calls(known)]
+    registered = [REGISTRY.pop(each) for each in names]
+    cases = [case for case in registered if re.search(pattern, case.id)]
     if not cases:
         return []
     texts = [each.text for each in signatures]
     worker = ["tvm_ffi_conformance.libraries.worker", runtime, *texts]
     run = execute(path, cases, limit=limit, worker=worker)
-    for case in cases:
-        REGISTRY.pop(case.id, None)
     options = "".join(f" --signature {quote(text)}" for text in texts)
     return [
         Entry(

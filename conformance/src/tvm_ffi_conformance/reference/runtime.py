@@ -48,10 +48,10 @@ ABORTS = {
 class Runtime:
     """One runtime: all chapters over one heap and one trampoline."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: str | None = None, checks: type[Checks] = Checks) -> None:
         self.heap = Heap()
-        self.trampoline = Trampoline()
-        self.checks = Checks(self)
+        self.trampoline = Trampoline(library)
+        self.checks = checks(self)
         self.values = Values(self)
         self.objects = Objects(self)
         self.types = Types(self)
@@ -144,9 +144,9 @@ class Runtime:
 
     def _on_thread_exit(self, number: int) -> None:
         """Release the state of a native thread that ends."""
+        self.checks.forget_thread(number)
         self.errors.forget_thread(number)
         self.environment.forget_thread(number)
-        self.checks.forget_thread(number)
 
     def TVMFFIGetVersion(self, out_version: int) -> None:
         # c-abi.md, "1. Identity of the library": the level of the ABI, as three numbers.

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start of the reference inside a program, and the report of the rules that the program breaks.
+
+Each violation is one line of JSON, written when it occurs: the program may crash later.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+
+from ..reference.checks import Checks, SafeCall
+from ..reference.rules import Rule, Violation
+from ..reference.runtime import Runtime
+
+REPORT = "TVM_FFI_CONFORM_REPORT"  # environment variable: path of the report
+NOT_TAKEN = Rule(
+    "error.not-taken", "c-abi.md", "7.1 Object and kinds",
+    "The caller of a function that fails takes the error with TVMFFIErrorMoveFromRaised.",
+)  # fmt: skip
+_runtime: Runtime | None = None
+
+
+class CallerChecks(Checks):
+    """Checks of the reference and of the errors that a caller leaves in the slot."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        self.violations = _Report(os.environ.get(REPORT))
+
+    def call_from_native(self, function: SafeCall, func: int, args: int, n: int, out: int) -> int:
+        """Check that the error of an earlier call was taken, then call."""
+        # A callee may call functions while its own error is pending: only the outermost function
+        # of a thread is called by a caller alone.
+        if len(self.frames()) <= 1:
+            self.check_taken()
+        return super().call_from_native(function, func, args, n, out)
+
+    def check_taken(self) -> None:
+        """Report the pending error of the thread, and release it."""
+        errors = self.runtime.errors
+        self._report_pending(errors.pending_handle())
+        errors.clear()
+
+    def _report_pending(self, error: int) -> None:
+        if error:
+            detail = f"the error {self.runtime.errors.summary(error)!r} was not taken"
+            function = f"caller of {self.runtime.objects.describe(error)}"
+            self.violations.append(Violation(NOT_TAKEN, function, "error slot", detail))
+
+    def forget_thread(self, number: int) -> None:
+        """Report the pending error of a thread that has ended, and forget the thread."""
+        self._report_pending(self.runtime.errors.pending.get(number, 0))
+        super().forget_thread(number)
+
+    def finish(self) -> None:
+        """Report pending errors of all threads, leaks and late writes."""
+        for error in list(self.runtime.errors.pending.values()):
+            self._report_pending(error)
+        self.runtime.objects.end_scope()
+
+
+class _Report(list):
+    """Violations, written to a file as they are appended."""
+
+    def __init__(self, path: str | None) -> None:
+        super().__init__()
+        self.path = path
+        self.write({"started": sys.executable, "process": os.getpid()})
+
+    def append(self, violation: Violation) -> None:
+        """Add and write a violation."""
+        super().append(violation)
+        self.write({
+            "rule": violation.rule.id, "function": violation.function,
+            "argument": violation.argument, "detail": violation.detail,
+        })  # fmt: skip
+
+    def write(self, line: dict) -> None:
+        """Write one line."""
+        if self.path:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+def start(path: str) -> None:
+    """Start the reference over the library at `path`; called when the library is loaded."""
+    global _runtime
+    _runtime = Runtime(path, CallerChecks)
+    if os.environ.get(REPORT):
+        atexit.register(_end)
+
+
+def finish() -> None:
+    """Report the state at the end of a program without Python."""
+    _runtime.checks.finish()
+    _end()
+
+
+def _end() -> None:
+    # Objects of a Python program may live until its modules are gone: no report of leaks here.
+    _runtime.checks.violations.write({"ended": os.getpid()})
