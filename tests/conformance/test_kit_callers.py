@@ -23,7 +23,7 @@ MISTAKES = [
     ("result_not_cleared", {"call.result-cleared"}, "slot with type index 1, not zeros"),
     ("bool_payload", {"any.bool"}, "args[0]: bool with payload 0x2"),
     ("unknown_type_index", {"any.type-index"}, "args[0]: type index 40"),
-    ("function_leaked", set(), ""),
+    ("function_leaked", {"object.leaked"}, "ffi.Function ffi.Array: 1 reference(s)"),
     ("result_leaked", {"object.leaked"}, "ffi.Array"),
     ("result_released_twice", {"object.released-too-often"}, "ffi.Array object"),
     ("argument_released", {"object.used-after-release"}, "ffi.Array object"),

@@ -39,7 +39,7 @@ def run_caller(command: Sequence[str], *, limit: float = 60.0) -> Results:
     Raises
     ------
     ValueError
-        If the command is empty, or this Python has no shared library.
+        If the command is empty.
     OSError
         If the command cannot be started.
     """

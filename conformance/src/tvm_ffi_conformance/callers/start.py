@@ -10,6 +10,7 @@ import atexit
 import json
 import os
 import sys
+from collections import Counter
 
 from ..reference.checks import Checks, SafeCall
 from ..reference.rules import Rule, Violation
@@ -59,7 +60,22 @@ class CallerChecks(Checks):
         """Report pending errors of all threads, leaks and late writes."""
         for error in list(self.runtime.errors.pending.values()):
             self._report_pending(error)
+        self._report_kept()
         self.runtime.objects.end_scope()
+
+    def _report_kept(self) -> None:
+        """Report references of the program to objects that the runtime holds, too."""
+        objects = self.runtime.objects
+        records = list(objects.records.values())
+        inner = Counter(each for record in records for each in objects.references_of(record.address))
+        for record in records:
+            kept = objects.strong_count(record.address) - record.held - inner[record.address]
+            if record.held > 0 and kept > 0:
+                name = self.runtime.functions.names.get(record.address, "")
+                self.report(
+                    "object.leaked", f"{self.runtime.types.key_of(record.type_index)} {name}".strip(),
+                    f"{kept} reference(s) of the program remain", function="program",
+                )  # fmt: skip
 
 
 class _Report(list):
@@ -91,6 +107,12 @@ def start(path: str) -> None:
     _runtime = Runtime(path, CallerChecks)
     if os.environ.get(REPORT):
         atexit.register(_end)
+
+
+def finish_calls() -> list[Violation]:
+    """Return the violations so far, with leaks; for calls of the process that loaded the library."""
+    _runtime.checks.finish()
+    return list(_runtime.checks.violations)
 
 
 def finish() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PLAIN = {"int", "float", "bool", "str", "bytes"}
+PLAIN = {"int", "float", "bool", "str", "bytes", "dtype", "Device"}
 _TENSOR = re.compile(
     r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\[([^\]]*)\](.*)", re.DOTALL
 )
