@@ -382,7 +382,9 @@ class PythonFaults(ast.NodeTransformer):
         return node
 
 
-def build_reference(folder: Path, count: int) -> tuple[Path, list[Fault]]:
+def build_reference(
+    folder: Path, count: int, names: Iterable[str] = REFERENCE_FILES
+) -> tuple[Path, list[Fault]]:
     """Write a copy of the package with `count` faults; return its library and the faults."""
     source = folder / "src"
     shutil.copytree(ROOT / "conformance" / "src", source, dirs_exist_ok=True,
@@ -390,7 +392,7 @@ def build_reference(folder: Path, count: int) -> tuple[Path, list[Fault]]:
     chapters = source / "tvm_ffi_conformance" / "reference"
     (chapters / "_fault.py").write_text(PYTHON_MODULE, encoding="utf-8")
     possible, trees = [], {}
-    for name in REFERENCE_FILES:
+    for name in names:
         text = (chapters / f"{name}.py").read_text(encoding="utf-8")
         listing = PythonFaults(f"reference/{name}.py")
         listing.visit(ast.parse(text))

@@ -33,7 +33,7 @@ MISTAKES = [
     ("error_on_a_thread", {"error.not-taken"}, "IndexError"),
     ("kind_is_null", {"error.kind"}, "the kind is null"),
     ("count_read_after_release", {"object.used-after-release"}, "written after the release"),
-    ("null_handle", {"object.null-handle"}, "obj: the handle is null"),
+    ("null_handle", {"object.null-handle", "error.not-taken"}, "obj: the handle is null"),
 ]  # fmt: skip
 
 

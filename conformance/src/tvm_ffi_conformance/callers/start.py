@@ -15,6 +15,7 @@ from collections import Counter
 from ..reference.checks import Checks, SafeCall
 from ..reference.rules import Rule, Violation
 from ..reference.runtime import Runtime
+from ..reference.values import ANY_SIZE, Raised
 
 REPORT = "TVM_FFI_CONFORM_REPORT"  # environment variable: path of the report
 NOT_TAKEN = Rule(
@@ -37,7 +38,18 @@ class CallerChecks(Checks):
         # of a thread is called by a caller alone.
         if len(self.frames()) <= 1:
             self.check_taken()
-        return super().call_from_native(function, func, args, n, out)
+        try:
+            return super().call_from_native(function, func, args, n, out)
+        except Raised as failure:
+            self.runtime.errors.store(failure)
+            return -1
+
+    def check_argument(self, args: int, position: int) -> None:
+        """Check one argument; refuse a deleted object, which the callee would read."""
+        super().check_argument(args, position)
+        handle = self.runtime.values.object_of(args + position * ANY_SIZE)
+        if handle in self.runtime.objects.dead:
+            raise Raised("InternalError", f"args[{position}] is a deleted object")
 
     def check_taken(self) -> None:
         """Report the pending error of the thread, and release it."""
