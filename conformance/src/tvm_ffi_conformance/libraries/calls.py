@@ -58,21 +58,28 @@ FORMS: dict[str, list[tuple[str, Callable[[Runtime], abi.TVMFFIAny]]]] = {
 
 def extents(parameter: Parameter, size: int) -> tuple[int, ...]:
     """Return the extents of a tensor; a name is `size` plus a number that depends on the name."""
-    return tuple(
-        int(each) if each.isdigit() else (size + sum(map(ord, each)) % 3 if size > 1 else size)
-        for each in parameter.shape
-    )
+    return tuple(extent(each, size) for each in parameter.shape)
+
+
+def extent(name: str, size: int) -> int:
+    """Return the extent that a number or a name stands for."""
+    if name.isdigit():
+        return int(name)
+    return size + sum(map(ord, name)) % 3 if size > 1 else size
 
 
 def arguments(signature: Signature, size: int = 5, **layout: Any) -> list[Any]:
     """Return arguments: `Tensor` objects and views of plain values."""
     made: list[Any] = []
+    names = {each for parameter in signature.parameters for each in parameter.shape}
     for position, parameter in enumerate(signature.parameters):
         if parameter.dtype:
             tensor = Tensor(parameter.dtype, extents(parameter, size), **layout)
             if parameter.direction != "out":
                 tensor.fill(position)
             made.append(tensor)
+        elif parameter.kind == "int" and parameter.name in names:
+            made.append(view(extent(parameter.name, size)))
         else:
             made.append(VALUES[parameter.kind]())
     return made

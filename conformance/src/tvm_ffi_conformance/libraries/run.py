@@ -46,6 +46,7 @@ def run_library(
     static_only: bool = False,
     pattern: str = "",
     limit: float = 5.0,
+    until_failure: bool = False,
 ) -> Results:
     """Check a library of functions.
 
@@ -63,6 +64,8 @@ def run_library(
         Regular expression of identifiers.
     limit : float
         Seconds that a call may take.
+    until_failure : bool
+        Stop after the first call that does not pass.
     """
     path = str(Path(path).resolve())
     subject: dict[str, Any] = {"path": path}
@@ -82,7 +85,8 @@ def run_library(
         found, problems = _embedded(path, runtime, library, limit)
         entries += problems
         known += [each for each in found if each.name not in given]
-        entries += _calls(path, runtime, [each for each in known if each.callable], limit, pattern)
+        known = [each for each in known if each.callable]
+        entries += _calls(path, runtime, known, limit, pattern, until_failure)
     subject["runtime"] = runtime or "none"
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
 
@@ -124,17 +128,26 @@ def _embedded(
 
 
 def _calls(
-    path: str, runtime: str, signatures: list[Signature], limit: float, pattern: str
+    path: str,
+    runtime: str,
+    signatures: list[Signature],
+    limit: float,
+    pattern: str,
+    until_failure: bool,
 ) -> list[Entry]:
     """Run the checks of all signatures whose identifier matches."""
     texts = [each.text for each in signatures]
     module = "tvm_ffi_conformance.libraries.worker"
     cases = _cases(signatures, register_calls, pattern)
     outcome: dict[str, dict[str, Any]] = {}
+    failed = False
     if cases:
-        outcome = execute(path, cases, limit=limit, worker=[module, runtime, *texts]).results
+        run = execute(
+            path, cases, limit=limit, worker=[module, runtime, *texts], until_failure=until_failure
+        )
+        outcome, failed = run.results, run.failed
     checked = _cases(signatures, register_checked, pattern)
-    if checked:
+    if checked and not (until_failure and failed):
         with tempfile.TemporaryDirectory() as folder:
             reference = _reference(Path(folder))
             if reference:
