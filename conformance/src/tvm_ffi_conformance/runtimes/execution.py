@@ -234,7 +234,8 @@ def environment() -> dict[str, str]:
     """Return the environment of workers, which find this package wherever it is."""
     source = str(Path(__file__).resolve().parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    # Modules in the current folder must not hide modules of Python.
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
 
 
 def _how(status: int | None) -> str:
