@@ -7,8 +7,8 @@ Usage: ``python tests/conformance/mutations.py [PART ...] [--table PAGE.md]``, p
 
 All faults of a part are in one build. A fault is an edit of one expression or statement that takes
 effect while ``$TVM_FFI_FAULT`` is its number. The expression also writes to the file
-``$TVM_FFI_FAULT_REACHED``, so that a first run tells which cases reach a fault; only these run again
-with the fault, until one fails.
+``$TVM_FFI_FAULT_REACHED``, so that a first run tells which cases reach a fault; only these run
+again with the fault, until one fails.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ KERNELS = {
 FAULTS_OF_PART = {"runtime": 230, "kernels": 80, "reference": 110}
 # A fault there changes speed, memory use or concurrency, not the behaviour that a document states.
 _LEFT_OUT = re.compile(
-    r"^\.|reserve|capacity|lock\(|[lL]ock |assert|TVM_FFI_|cache|[nN]ested|[sS]tack|memory_order|throw|Raise"
+    r"^\.|reserve|capacity|lock\(|[lL]ock |assert|TVM_FFI_|cache|[nN]ested|[sS]tack|memory_order|"
+    r"throw|Raise"
 )
 
 
@@ -154,7 +155,9 @@ _M = "tvm_ffi_fault(@)"
 
 def c_edits(line: str, before: str) -> Iterator[tuple[str, str]]:
     """Yield kind and new text of each fault in a line of C or C++; ``@`` is the number."""
-    condition = re.match(r"(\s*(?:\} else )?if )\((.*)\) (\{|return .*|continue;|break;)(.*)$", line)
+    condition = re.match(
+        r"(\s*(?:\} else )?if )\((.*)\) (\{|return .*|continue;|break;)(.*)$", line
+    )
     if condition and balanced(condition[2]) and not re.search(r";|[^=!<>]=[^=]", condition[2]):
         yield (
             "negated condition",
@@ -198,7 +201,9 @@ def c_faults(part: str, paths: Iterable[Path]) -> tuple[list[Fault], dict[str, s
             code = line.split("//")[0].rstrip()
             if not code.strip() or code.lstrip()[0] in "#*/" or code.endswith("\\"):
                 continue
-            if _LEFT_OUT.search(code.strip()) or re.search(r"\b(constexpr|template|operator)\b", code):
+            if _LEFT_OUT.search(code.strip()) or re.search(
+                r"\b(constexpr|template|operator)\b", code
+            ):
                 continue
             for kind, new in c_edits(code, lines[number - 1] if number else ""):
                 name = str(path.relative_to(ROOT))
@@ -262,7 +267,7 @@ def build_runtime(folder: Path, count: int) -> tuple[Path, list[Fault]]:
             kept = sorted(chosen, key=lambda each: each.id)[:count]
             return build / "lib" / "libtvm_ffi.so", kept
         names = {
-            (os.path.relpath(os.path.join(build, path), folder), int(line))
+            (os.path.relpath(build / path, folder), int(line))
             for path, line in re.findall(r"([\w./-]+\.(?:cc|h)):(\d+)", done.stdout)
         }
         left = [each for each in chosen if (each.path, each.line) not in names]
@@ -404,7 +409,9 @@ def build_reference(
     numbers = {fault.id: fault.number for fault in chosen}
     for name, text in trees.items():
         tree = PythonFaults(f"reference/{name}.py", numbers).visit(ast.parse(text))
-        position = next(i for i, each in enumerate(tree.body) if isinstance(each, ast.ImportFrom)) + 1
+        position = (
+            next(i for i, each in enumerate(tree.body) if isinstance(each, ast.ImportFrom)) + 1
+        )
         tree.body.insert(position, ast.parse("from ._fault import fault as _fault").body[0])
         code = ast.unparse(ast.fix_missing_locations(tree))
         (chapters / f"{name}.py").write_text(code, encoding="utf-8")
@@ -486,7 +493,9 @@ def catch(library: str, number: int, identifiers: list[str]) -> tuple[str, list[
         return "", []
     if run.load_error:
         return "load", []
-    failed = [key for key, each in run.results.items() if each["verdict"] not in ("pass", "not run")]
+    failed = [
+        key for key, each in run.results.items() if each["verdict"] not in ("pass", "not run")
+    ]
     return (failed[0] if failed else ""), identifiers[:3]
 
 
@@ -523,7 +532,9 @@ def catch_kernel(library: str, number: int, signatures: list[str], runtime: str)
     from tvm_ffi_conformance.libraries.run import run_library
 
     os.environ[NUMBER] = str(number)
-    results = run_library(library, runtime=runtime, signatures=signatures, limit=3.0, until_failure=True)
+    results = run_library(
+        library, runtime=runtime, signatures=signatures, limit=3.0, until_failure=True
+    )
     failures = [entry for entry in results.failures if entry.verdict != "not run"]
     return failures[0].id if failures else ""
 
@@ -533,11 +544,12 @@ def catch_kernel(library: str, number: int, signatures: list[str], runtime: str)
 PAGE_HEAD = """\
 # Faults that the conformance kit finds
 
-`tests/conformance/mutations.py` makes faulty copies of the runtime (C++), of kernels (C) and of the reference (Python):
-a condition is negated, a comparison or a sum is off by one, a result is another one, a statement is left out. The lines
-are chosen by their hash. A fault is caught if a case of the kit fails that passes without the fault. Faults in lines that
-reserve memory, lock, cache or raise are not made. A fault is *equivalent* if no document states the behaviour that it
-changes; such faults are not counted in the share.
+`tests/conformance/mutations.py` makes faulty copies of the runtime (C++), of kernels (C) and of the
+reference (Python): a condition is negated, a comparison or a sum is off by one, a result is another
+one, a statement is left out. The lines are chosen by their hash. A fault is caught if a case of the
+kit fails that passes without the fault. Faults in lines that reserve memory, lock, cache or raise
+are not made. A fault is *equivalent* if no document states the behaviour that it changes; such
+faults are not counted in the share.
 
 | part | faults | equivalent | caught | share |
 |---|--:|--:|--:|--:|

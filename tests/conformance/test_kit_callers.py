@@ -54,9 +54,7 @@ def test_right_program_passes(program):
     assert len(results.entries) > 30
 
 
-@pytest.mark.parametrize(
-    ("mistake", "rules", "text"), MISTAKES, ids=[each[0] for each in MISTAKES]
-)
+@pytest.mark.parametrize(("mistake", "rules", "text"), MISTAKES, ids=[each[0] for each in MISTAKES])
 def test_mistake_is_found(program, mistake, rules, text):
     results = run_caller([program, mistake])
     assert {entry.id for entry in results.failures} == {f"caller.{rule}" for rule in rules}

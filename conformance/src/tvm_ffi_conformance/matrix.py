@@ -16,14 +16,23 @@ from pathlib import Path
 from .results import Entry, Results, read
 
 _MOST_NAMED = 6  # cases of one rule that the page names
-_HEAD = """\
+_HEADS = {
+    "runtime": """\
 # Results of the conformance kit
 
 Cases that a runtime must pass at its level, passed and required, by topic. Below the table each
 deviation has its rule, the paragraph that states the rule, and the cases. The command
 `python -m tvm_ffi_conformance.matrix` writes this page from results files.
 
-"""
+""",
+    "library": """\
+# Results for libraries
+
+Checks that a library must pass, passed and required, by kind of check, and each deviation with its rule. The libraries
+are emitted by compilers and headers; `tvm-ffi-conform library` checked them.
+
+""",
+}
 
 
 def read_reasons(path: Path) -> dict[str, str]:
@@ -48,8 +57,9 @@ def matrix(runs: dict[str, Results], reasons: Mapping[str, Mapping[str, str]]) -
         f"**{sum(e.required and not e.failed for e in run.entries)}/{run.totals()['required']}**"
         for run in runs.values()
     )
-    levels = " | ".join(str(run.subject.get("level", "")) for run in runs.values())
-    parts = [_HEAD, head, f"| level | {levels} |\n", *rows, f"| all | {totals} |\n"]
+    levels = " | ".join(str(run.subject.get("level", "-")) for run in runs.values())
+    first = next(iter(runs.values()))
+    parts = [_HEADS[first.kind], head, f"| level | {levels} |\n", *rows, f"| all | {totals} |\n"]
     for name, run in runs.items():
         parts += [f"\n## {name}\n\n", _deviations(run, reasons.get(name, {}))]
     return "".join(parts)

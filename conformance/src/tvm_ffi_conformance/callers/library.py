@@ -33,10 +33,11 @@ static void in_python(const char* program) {
 static void at_exit(void) { in_python("tvm_ffi_conformance_start.finish()"); }
 
 __attribute__((constructor)) static void start(void) {
-  void* python = dlsym(RTLD_DEFAULT, "Py_IsInitialized") ? dlopen(0, RTLD_NOW)
-                                                         : dlopen(%(libpython)s, RTLD_NOW | RTLD_GLOBAL);
+  int is_python = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != 0;
+  void* python = dlopen(is_python ? 0 : %(libpython)s, RTLD_NOW | RTLD_GLOBAL);
   if (!python) {
-    fprintf(stderr, "tvm_ffi_conformance: the reference needs the shared library of Python: %%s\\n", dlerror());
+    fputs("tvm_ffi_conformance: the reference needs the shared library of Python: ", stderr);
+    fprintf(stderr, "%%s\\n", dlerror());
     exit(125);
   }
   run = (int (*)(const char*))dlsym(python, "PyRun_SimpleString");

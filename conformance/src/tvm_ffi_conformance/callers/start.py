@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections import Counter
+from pathlib import Path
 
 from ..reference.checks import Checks, SafeCall
 from ..reference.rules import Rule, Violation
@@ -22,13 +23,14 @@ NOT_TAKEN = Rule(
     "error.not-taken", "c-abi.md", "7.1 Object and kinds",
     "The caller of a function that fails takes the error with TVMFFIErrorMoveFromRaised.",
 )  # fmt: skip
-_runtime: Runtime | None = None
+_running: list[Runtime] = []  # the runtime of the process, once it has started
 
 
 class CallerChecks(Checks):
     """Checks of the reference and of the errors that a caller leaves in the slot."""
 
     def set_up(self) -> None:
+        """Prepare the report."""
         super().set_up()
         self.violations = _Report(os.environ.get(REPORT))
 
@@ -79,7 +81,9 @@ class CallerChecks(Checks):
         """Report references of the program to objects that the runtime holds, too."""
         objects = self.runtime.objects
         records = list(objects.records.values())
-        inner = Counter(each for record in records for each in objects.references_of(record.address))
+        inner = Counter(
+            each for record in records for each in objects.references_of(record.address)
+        )
         for record in records:
             kept = objects.strong_count(record.address) - record.held - inner[record.address]
             if record.held > 0 and kept > 0:
@@ -109,30 +113,29 @@ class _Report(list):
     def write(self, line: dict) -> None:
         """Write one line."""
         if self.path:
-            with open(self.path, "a", encoding="utf-8") as file:
+            with Path(self.path).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
 
 def start(path: str) -> None:
     """Start the reference over the library at `path`; called when the library is loaded."""
-    global _runtime
-    _runtime = Runtime(path, CallerChecks)
+    _running.append(Runtime(path, CallerChecks))
     if os.environ.get(REPORT):
         atexit.register(_end)
 
 
 def finish_calls() -> list[Violation]:
-    """Return the violations so far, with leaks; for calls of the process that loaded the library."""
-    _runtime.checks.finish()
-    return list(_runtime.checks.violations)
+    """Return the violations so far, with leaks; for the process that loaded the library."""
+    _running[0].checks.finish()
+    return list(_running[0].checks.violations)
 
 
 def finish() -> None:
     """Report the state at the end of a program without Python."""
-    _runtime.checks.finish()
+    _running[0].checks.finish()
     _end()
 
 
 def _end() -> None:
     # Objects of a Python program may live until its modules are gone: no report of leaks here.
-    _runtime.checks.violations.write({"ended": os.getpid()})
+    _running[0].checks.violations.write({"ended": os.getpid()})

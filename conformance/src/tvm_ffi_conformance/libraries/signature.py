@@ -31,6 +31,7 @@ class Parameter:
     shape: tuple[str, ...] = ()
     direction: str = "in"
     compact: bool = False
+    optional: bool = False  # has a default
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,12 @@ def _parameter(text: str) -> Parameter:
     name, colon, annotation = text.partition(":")
     if not colon:
         raise ValueError(f"signature: expected NAME: TYPE, got {text.strip()!r}")
-    annotation = annotation.partition("=")[0].strip()
+    annotation, equals, _ = annotation.partition("=")
+    annotation, optional = annotation.strip(), bool(equals)
     number = re.fullmatch(r"(u?int|float)(8|16|32|64)", annotation)
     plain = number[1].lstrip("u") if number else annotation
     if plain in PLAIN:
-        return Parameter(name.strip(), plain)
+        return Parameter(name.strip(), plain, optional=optional)
     match = _TENSOR.fullmatch(annotation)
     if not match or match[2] not in _DTYPES:
         return Parameter(name.strip(), "?")
@@ -103,6 +105,11 @@ def _parameter(text: str) -> Parameter:
     if not all(re.fullmatch(r"\w+", each) for each in shape):
         return Parameter(name.strip(), "?")
     return Parameter(
-        name.strip(), "tensor", _DTYPES[match[2]], shape, match[1] or "in",
+        name.strip(),
+        "tensor",
+        _DTYPES[match[2]],
+        shape,
+        match[1] or "in",
         "compact" in annotation or "*[" in annotation,
+        optional,
     )
