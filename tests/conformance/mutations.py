@@ -33,6 +33,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NUMBER, REACHED = "TVM_FFI_FAULT", "TVM_FFI_FAULT_REACHED"
 MOST_FAULTS = 4096  # size of the file of reached faults
+MOST_AFTER_LOADING = 400  # cases for a fault that the library reaches while it loads
 AT_LEAST = 0.95
 
 RUNTIME_FILES = [
@@ -466,14 +467,16 @@ def worker(library: str, pattern: str, jobs: int) -> None:
             raise SystemExit(f"{library}: {run.load_error}")
         del os.environ[REACHED]
     passed = [key for key, each in run.results.items() if each["verdict"] == "pass"]
+    passed.sort(key=lambda each: hashlib.sha256(each.encode()).digest())
     # The first case saw what the library reaches while it loads: such a fault concerns all cases.
     first = next(iter(cases))
     with ProcessPoolExecutor(jobs) as pool:
         tasks = {}
         for number in numbers:
-            own = passed if first in reached[number] else reached[number]
-            own = [each for each in own if run.results[each]["verdict"] == "pass"]
+            own = [each for each in reached[number] if each in passed]
             spread = sorted(own, key=lambda each: hashlib.sha256(each.encode()).digest())
+            if first in spread:
+                spread += [each for each in passed if each not in own][:MOST_AFTER_LOADING]
             tasks[number] = pool.submit(catch, library, number, spread)
         print(json.dumps({number: task.result() for number, task in tasks.items()}))
 

@@ -83,8 +83,8 @@ class Checks(Chapter):
         before = bytes(any_at(out))
         if before != bytes(ANY_SIZE):
             # abi-overview.rst, "Function": the caller must zero-initialize result before the call.
-            index = any_at(out).type_index
-            self.report("call.result-cleared", "result", f"slot with type index {index}, not zeros")
+            detail = f"slot with type index {any_at(out).type_index}, not zeros"
+            self.report("call.result-cleared", "result", detail)
         for position in range(n):
             self.check_argument(args, position)
         write_any(out, abi.kTVMFFINone, _UNSET_PAYLOAD, _UNSET_PADDING)

@@ -90,8 +90,7 @@ class Runtime:
             "thread_exit": self._on_thread_exit,
         }
         for name, method in stored.items():
-            entry = f"tvm_ffi_reference_{name}"
-            self.trampoline.bind(entry, self._stored(name, method))
+            self.trampoline.bind(f"tvm_ffi_reference_{name}", self._stored(name, method))
 
     def guard(self, name: str, body: Callable[[], object]) -> int:
         """Run `body`; return its code, or -1 with the error stored for the caller."""

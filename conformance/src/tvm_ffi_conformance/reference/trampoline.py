@@ -115,7 +115,6 @@ EXPORT {returns} {name}({parameters}) {{
 }}
 """
 
-
 _VALUES = {"void", "int", "int32_t", "uint64_t", "TVMFFIByteArray"}
 
 
@@ -176,8 +175,8 @@ def build(folder: Path, more: str = "") -> Path:
     path, library = folder / "trampoline.c", folder / abi.SONAME
     path.write_text(source() + more, encoding="utf-8")
     command = [*shlex.split(os.environ.get("CC") or "cc"), "-std=gnu11", "-O1", "-fPIC", "-shared"]
-    command += ["-fvisibility=hidden", f"-Wl,-soname,{abi.SONAME}", "-pthread"]
-    command += ["-o", str(library), str(path), "-ldl"]
+    options = f"-fvisibility=hidden -Wl,-soname,{abi.SONAME} -pthread"
+    command += [*options.split(), "-o", str(library), str(path), "-ldl"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -232,8 +231,7 @@ class Trampoline:
 
     def address(self, name: str) -> int:
         """Return the address of an exported function."""
-        function = getattr(self.library, name)
-        return ctypes.cast(function, ctypes.c_void_p).value or 0
+        return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value or 0
 
     def vtable(self) -> int:
         """Return the address of the vtable of module objects."""

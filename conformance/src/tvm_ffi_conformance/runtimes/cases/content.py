@@ -471,13 +471,15 @@ def once_threads(runtime: Runtime) -> None:
         return 0
 
     init = runtime.keep(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(body))
-    work = lambda: runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), init)  # noqa: E731
+    statuses: list[int] = []
+    work = lambda: statuses.append(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), init))  # noqa: E731
     threads = [threading.Thread(target=work) for _ in range(4)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
     equal("calls and value", (len(calls), slot.value), (1, 0x1234))
+    equal("statuses", statuses, [0] * 4)
 
 
 @registering.case("small_equals_heap", "A heap string of few bytes equals the small one as a key.",
