@@ -398,6 +398,8 @@ def field(runtime: Runtime) -> None:
     kept = runtime.opaque(5)
     given.default_value_or_factory = view(Object(kept, 74))
     runtime.check(runtime.TVMFFITypeRegisterField(index, ctypes.byref(given)))
+    for each in texts:  # the runtime has copied the texts
+        ctypes.memset(each.data, ord("#"), each.size)
     equal("strong count of the default", strong(kept), 2)
     info = runtime.info(index)
     equal("number of fields", info.num_fields, 1)

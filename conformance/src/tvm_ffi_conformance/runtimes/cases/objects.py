@@ -295,6 +295,44 @@ def copy_key(runtime: Runtime) -> None:
     expect(copied["k"][0].handle != key.handle, "expected a copy")
 
 
+@copying.case("map_key", "A key that is an object with fields is copied, too.")
+def copy_map_key(runtime: Runtime) -> None:
+    pairs = Pairs(runtime)
+    keys = [pairs.make(n, [n]) for n in range(6)]
+    flat = [each for number, key in enumerate(keys) for each in (key, number)]
+    copied = runtime.call("ffi.DeepCopy", runtime.call("ffi.Map", *flat))
+    found = [(pairs.read(key), value) for key, value in runtime.items(copied)]
+    equal("entries", found, [((n, [n]), n) for n in range(6)])
+
+
+@fields.case("map_key", "A key that matched before is looked up as its match.")
+def map_key(runtime: Runtime) -> None:
+    pairs = Pairs(runtime, kind=abi.kTVMFFISEqHashKindDAGNode)
+    left, right = (
+        (key, runtime.call("ffi.Map", key, 1)) for key in (pairs.make(1, 2), pairs.make(1, 2))
+    )
+    equal("equal", runtime.result("ffi.StructuralEqual", left, right, False, False), True)
+    swapped = [tuple(reversed(each)) for each in (left, right)]
+    equal("before", runtime.result("ffi.StructuralEqual", *swapped, False, False), False)
+
+
+PATHS = [
+    ("right_longer", (1,), (1, 2), "(<root>[<missing:1>], <root>[1])"),
+    ("left_longer", (1, 2, 3), (1,), "(<root>[1], <root>[<missing:1>])"),
+    ("inner", ((1, 2),), ((1, 3),), "(<root>[0][1], <root>[0][1])"),
+    ("map_left", {"a": 1, "b": 2}, {"a": 1}, '(<root>["b"], <root>[<missing:"b">])'),
+    ("map_right", {"a": 1}, {"a": 1, "b": 2}, '(<root>[<missing:"b">], <root>["b"])'),
+    ("map_value", {"a": 1}, {"a": 2}, '(<root>["a"], <root>["a"])'),
+]
+
+
+@fields.each("path.{}", PATHS, "The paths of the first mismatch name the element, or the missing one.",
+             since="0.1.13")  # fmt: skip
+def mismatch_path(runtime: Runtime, left: Any, right: Any, expected: str) -> None:
+    found = runtime.call("ffi.GetFirstStructuralMismatch", left, right, False, False)
+    equal("paths", runtime.result("ffi.ReprPrint", found), expected)
+
+
 @printing.case("fields", "An object prints its type key and its shown fields.")
 def print_fields(runtime: Runtime) -> None:
     pairs = Pairs(runtime)
