@@ -74,7 +74,7 @@ help:
 	@echo "make test-clients   published packages on this runtime and on the incumbent; downloads gigabytes"
 	@echo "make test-systems   kernel languages and compilers, from source to a call; downloads gigabytes"
 	@echo "make test-frameworks   array frameworks and graph compilers that call functions; downloads gigabytes"
-	@echo "make test-conformance   tests of the conformance kit, then the kit on this runtime"
+	@echo "make test-conformance   tests of the conformance kit, the kit on faulty copies and on this runtime; FAULTS='$(FAULTS)'"
 	@echo "make test-device   on a GPU, without a package index; else on a fake driver; OUT=... INCUMBENT=WHEEL"
 	@echo "make fuzz         random input for each reader; needs clang; FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_TARGETS=..."
 	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) PYTHON_NOGIL_TSAN=$(PYTHON_NOGIL_TSAN) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
@@ -157,8 +157,11 @@ test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverag
 	$(PYTEST) --junit-xml $(call RESULTS,python) \
 		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
 
+# The runtime with faults is built from source: FAULTS='runtime kernels reference'.
+FAULTS ?= kernels reference
 test-conformance: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python -m pytest tests/conformance
+	$(BIN)/python tests/conformance/mutations.py $(FAULTS)
 	PYTHONPATH=conformance/src $(BIN)/python -m tvm_ffi_conformance runtime \
 		$$($(BIN)/python -c "from tvm_ffi import libinfo; print(libinfo.find_libtvm_ffi())") \
 		--junit $(call RESULTS,conformance) || test $$? = 1

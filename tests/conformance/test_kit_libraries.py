@@ -93,5 +93,13 @@ def test_signature_text():
     assert [each.name for each in found.parameters] == ["x", "y", "s", "z"]
     assert [each.direction for each in found.parameters[:2]] == ["in", "out"]
     assert (found.returns, found.callable) == ("int", False)
+    found = parse(
+        "g(x: T*[n] on cpu, n: int32, s: out T[n]) where T in (float16, float32) doc 'D in (a)'"
+    )
+    assert [each.kind for each in found.parameters] == ["tensor", "int", "tensor"]
+    assert [(each.dtype, each.compact) for each in found.parameters[::2]] == [
+        ((2, 16), True),
+        ((2, 16), False),
+    ]
     with pytest.raises(ValueError, match="expected NAME"):
         parse("f(x)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `tvm-ffi-conform`: run the kit on a runtime or a library, and verify results."""
+"""The command `tvm-ffi-conform`: run the kit on a runtime, a library or a caller."""
 
 from __future__ import annotations
 
@@ -54,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     library.add_argument("--static", action="store_true", help="do not load the library")
     library.set_defaults(run=_library)
+    caller = commands.add_parser("caller", help="run a program on the checking reference")
+    caller.add_argument("command", nargs="...", metavar="-- COMMAND", help="program, arguments")
+    caller.add_argument(
+        "--limit", type=float, default=60.0, help="seconds that the program may take"
+    )
+    caller.set_defaults(run=_caller)
     for command in (runtime, library):
         command.add_argument(
             "--only", default="", metavar="REGEX", help="run cases whose id matches"
@@ -61,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--limit", type=float, default=5.0, help="seconds that a case may take"
         )
+    for command in (runtime, library, caller):
         command.add_argument("--json", type=Path, help="write a results file")
         command.add_argument("--junit", type=Path, help="write JUnit XML")
         command.add_argument("--html", type=Path, help="write a page with a row for each rule")
@@ -69,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("path", type=Path, help="results file")
     verify.add_argument("--against", help="run the cases on this library and compare the verdicts")
     verify.set_defaults(run=_verify)
+    reference = commands.add_parser(
+        "reference", help="write a libtvm_ffi.so that runs the reference in its process"
+    )
+    reference.add_argument("folder", type=Path, help="folder, in which the file must remain")
+    reference.set_defaults(run=_reference)
     listing = commands.add_parser("list", help="print the identifiers of the runtime cases")
     listing.add_argument("--level", type=parse_level, help="only those that this level must pass")
     listing.set_defaults(run=_list)
@@ -99,6 +111,20 @@ def _library(options: argparse.Namespace) -> int:
         static_only=options.static, pattern=options.only, limit=options.limit,
     )  # fmt: skip
     return _finish(results, options)
+
+
+def _caller(options: argparse.Namespace) -> int:
+    from .callers.run import run_caller
+
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    return _finish(run_caller(command, limit=options.limit), options)
+
+
+def _reference(options: argparse.Namespace) -> int:
+    from .callers.library import build
+
+    print(build(options.folder))
+    return 0
 
 
 def _finish(results: Results, options: argparse.Namespace) -> int:

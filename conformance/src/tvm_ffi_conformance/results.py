@@ -71,7 +71,7 @@ class Results:
     Attributes
     ----------
     kind : str
-        ``"runtime"`` or ``"library"``.
+        ``"runtime"``, ``"library"`` or ``"caller"``.
     subject : dict
         Path, SHA-256, level and other facts of the library.
     """

@@ -13,9 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import abi
-from ..runtimes.case import Mismatch, Topic, equal, expect
-from ..runtimes.subject import SAFE_CALL, Runtime, strong
-from ..runtimes.values import Object, Raw, bits, small, view
+from ..runtimes.case import REGISTRY, Topic, equal, expect
+from ..runtimes.subject import SAFE_CALL, RaisedError, Runtime, strong
+from ..runtimes.values import (
+    Object,
+    Raw,
+    bits,
+    byte_array_view,
+    device,
+    dtype,
+    raw_string,
+    small,
+    view,
+)
 from .memory import Tensor
 from .signature import Parameter, Signature
 
@@ -34,28 +44,54 @@ STRIDED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+VALUES: dict[str, Callable[[], abi.TVMFFIAny]] = {
+    "int": lambda: view(2), "float": lambda: view(2.0), "bool": lambda: view(True),
+    "str": lambda: view(small(b"kit")), "bytes": lambda: view(small(b"kit", abi.kTVMFFISmallBytes)),
+    "dtype": lambda: view(dtype(abi.kDLFloat, 32)), "Device": lambda: view(device(abi.kDLCPU)),
+}  # fmt: skip
+# Other forms of the same value: callers choose the form, typed functions accept each.
+FORMS: dict[str, list[tuple[str, Callable[[Runtime], abi.TVMFFIAny]]]] = {
+    "int": [("bool", lambda runtime: view(True))],
+    "float": [("int", lambda runtime: view(2)), ("bool", lambda runtime: view(True))],
+    "bool": [("int", lambda runtime: view(1))],
+    "str": [
+        ("raw", lambda runtime: raw_string(b"kit")),
+        ("empty", lambda runtime: view(small(b""))),
+        ("object", lambda runtime: runtime.string(b"text of more than seven bytes")),
+    ],
+    "bytes": [
+        ("byte_array", lambda runtime: byte_array_view(b"kit")),
+        ("object", lambda runtime: runtime.bytes(b"more than seven bytes")),
+    ],
+}
+
+
 def extents(parameter: Parameter, size: int) -> tuple[int, ...]:
     """Return the extents of a tensor; a name is `size` plus a number that depends on the name."""
-    return tuple(
-        int(each) if each.isdigit() else (size + sum(map(ord, each)) % 3 if size > 1 else size)
-        for each in parameter.shape
-    )
+    return tuple(extent(each, size) for each in parameter.shape)
+
+
+def extent(name: str, size: int) -> int:
+    """Return the extent that a number or a name stands for."""
+    if name.isdigit():
+        return int(name)
+    return size + sum(map(ord, name)) % 3 if size > 1 else size
 
 
 def arguments(signature: Signature, size: int = 5, **layout: Any) -> list[Any]:
     """Return arguments: `Tensor` objects and views of plain values."""
     made: list[Any] = []
+    names = {each for parameter in signature.parameters for each in parameter.shape}
     for position, parameter in enumerate(signature.parameters):
         if parameter.dtype:
             tensor = Tensor(parameter.dtype, extents(parameter, size), **layout)
             if parameter.direction != "out":
                 tensor.fill(position)
             made.append(tensor)
+        elif parameter.kind == "int" and parameter.name in names:
+            made.append(view(extent(parameter.name, size)))
         else:
-            made.append(
-                {"int": view(2), "float": view(2.0), "bool": view(True), "str": view(small(b"kit")),
-                 "bytes": view(small(b"kit", abi.kTVMFFISmallBytes))}[parameter.kind]
-            )  # fmt: skip
+            made.append(VALUES[parameter.kind]())
     return made
 
 
@@ -78,17 +114,20 @@ def call(runtime: Runtime, name: str, given: list[Any]) -> abi.TVMFFIAny:
     raise error
 
 
-def refused(runtime: Runtime, name: str, given: list[Any]) -> None:
-    """Expect that a call fails with an error of a registered kind."""
-    from ..runtimes.subject import RaisedError
-
+def call_or_refuse(runtime: Runtime, name: str, given: list[Any]) -> bool:
+    """Call; return False if the function refused the arguments with an error."""
     try:
         call(runtime, name, given)
     except RaisedError as error:
         expect(error.kind in KINDS, f"the kind {error.kind!r} is not registered")
         expect(error.message, "the message is empty")
-        return
-    raise Mismatch("wrong arguments were accepted")
+        return False
+    return True
+
+
+def refused(runtime: Runtime, name: str, given: list[Any]) -> None:
+    """Expect that a call fails with an error of a registered kind."""
+    expect(not call_or_refuse(runtime, name, given), "wrong arguments were accepted")
 
 
 def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one rule a function
@@ -114,10 +153,35 @@ def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one r
         call(runtime, name, given)
         equal("outputs, compared with compact tensors", outputs(given), outputs(expected))
 
-    @topic.each("right.size.{}", [("0", 0), ("1", 1), ("1000", 1000)], "Right arguments with extents of {}.",
+    @topic.each("right.size.{}", [("0", 0), ("1", 1), ("large", 1000)], "Right arguments, extents: {}.",
                 cites="compiler-integration.md#Kernel Language Compilers")  # fmt: skip
     def sizes(runtime: Runtime, size: int) -> None:
-        call(runtime, name, arguments(signature, size))
+        rank = max([len(each.shape) for each in signature.parameters] or [1])
+        size = min(size, int(4000 ** (1 / max(rank, 1))))  # the kit fills the tensors in Python
+        # A number may be an index: an error is right then.
+        numbers = any(each.kind == "int" for each in signature.parameters)
+        (call_or_refuse if numbers else call)(runtime, name, arguments(signature, size))
+
+    @topic.case("right.misaligned", "A tensor at an odd address is computed rightly, or refused.",
+                cites="compiler-integration.md#Kernel Language Compilers")  # fmt: skip
+    def misaligned(runtime: Runtime) -> None:
+        expected, given = arguments(signature), arguments(signature, shift=1, end=False)
+        for each in given:
+            if isinstance(each, Tensor):
+                each.move(1)
+        call(runtime, name, expected)
+        if call_or_refuse(runtime, name, given):
+            equal("outputs, compared with aligned tensors", outputs(given), outputs(expected))
+
+    @topic.each(
+        "form.{}", form_rows(signature), "A value is accepted in another form: {}.", cites="3"
+    )
+    def form(runtime: Runtime, position: int, make: Callable[[Runtime], abi.TVMFFIAny]) -> None:
+        given = arguments(signature)
+        given[position] = make(runtime)
+        call(runtime, name, given)
+        if given[position].type_index >= abi.kTVMFFIStaticObjectBegin:
+            equal("strong count after the call", strong(given[position].v_obj), 1)
 
     @topic.case("right.tensor_objects", "A Tensor object is accepted as a DLTensor pointer is.",
                 cites="tensor-and-dlpack.txt#To Non-Owning Tensor")  # fmt: skip
@@ -196,8 +260,10 @@ def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one r
         equal("problems", problems[:1], [])
 
     count = len(signature.parameters)
+    required = sum(not each.optional for each in signature.parameters)
 
-    @topic.each("wrong.count.{}", [(str(n), n) for n in sorted({0, count - 1, count + 1}) if 0 <= n != count],
+    @topic.each("wrong.count.{}", [(str(n), n) for n in sorted({0, required - 1, count + 1})
+                                   if 0 <= n < required or n > count],
                 "{} arguments are refused.")  # fmt: skip
     def wrong_count(runtime: Runtime, number: int) -> None:
         given = arguments(signature)
@@ -213,13 +279,20 @@ def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one r
     def then_right(runtime: Runtime) -> None:
         if count:
             given = arguments(signature)
-            given[0] = view(Raw(abi.kTVMFFIDevice, 1))
+            given[0] = view(Raw(abi.kTVMFFIOpaquePtr, 1))
             refused(runtime, name, given)
         call(runtime, name, arguments(signature))
 
-    from ..runtimes.case import REGISTRY
-
     return [identifier for identifier in REGISTRY if identifier.startswith(topic.prefix + ".")]
+
+
+def form_rows(signature: Signature) -> list[tuple]:
+    """Return other forms of plain values: name, position, function of the runtime."""
+    return [
+        (f"{parameter.name}.{form}", position, make)
+        for position, parameter in enumerate(signature.parameters)
+        for form, make in FORMS.get(parameter.kind, ())
+    ]
 
 
 def wrong_rows(signature: Signature) -> list[tuple]:
@@ -228,33 +301,32 @@ def wrong_rows(signature: Signature) -> list[tuple]:
     used = [each for parameter in signature.parameters for each in parameter.shape]
     for position, parameter in enumerate(signature.parameters):
         bad: dict[str, Callable[[Any], Any]] = {
-            "device": lambda right: view(Raw(abi.kTVMFFIDevice, 1))
+            "object": lambda right: view(Raw(abi.kTVMFFIOpaquePtr, 1))
         }
-        if parameter.kind != "str":
+        if parameter.kind != "Device":
+            bad["device"] = lambda right: view(device(abi.kDLCPU))
+        if parameter.kind not in ("str", "dtype", "Device"):
             bad["text"] = lambda right: view(small(b"kit"))
         if parameter.dtype:
-            dtype, shape = parameter.dtype, extents(parameter, 5)
-            other = (abi.kDLInt, 64) if dtype != (abi.kDLInt, 64) else (abi.kDLFloat, 64)
+            own, shape = parameter.dtype, extents(parameter, 5)
+            other = (abi.kDLInt, 64) if own != (abi.kDLInt, 64) else (abi.kDLFloat, 64)
             bad["none"] = lambda right: view(None)
             bad["integer"] = lambda right: view(1)
             bad["dtype"] = lambda right, other=other, shape=shape: Tensor(other, shape)
-            code = (abi.kDLUInt if dtype[0] == abi.kDLInt else abi.kDLInt, dtype[1])
+            code = (abi.kDLUInt if own[0] == abi.kDLInt else abi.kDLInt, own[1])
             bad["dtype_code"] = lambda right, code=code, shape=shape: Tensor(code, shape)
-            bad["dimension_more"] = lambda right, dtype=dtype, shape=shape: Tensor(
-                dtype, (*shape, 1)
-            )
+            bad["dimension_more"] = lambda right, own=own, shape=shape: Tensor(own, (*shape, 1))
             if shape:
-                bad["dimension_less"] = lambda right, dtype=dtype, shape=shape: Tensor(
-                    dtype, shape[1:]
-                )
-            bad["device_of_tensor"] = lambda right, dtype=dtype, shape=shape: Tensor(
-                dtype, shape, device=abi.kDLVulkan
+                bad["dimension_less"] = lambda right, own=own, shape=shape: Tensor(own, shape[1:])
+            bad["rank_64"] = lambda right, own=own: Tensor(own, (1,) * 64)
+            bad["device_of_tensor"] = lambda right, own=own, shape=shape: Tensor(
+                own, shape, device=abi.kDLVulkan
             )
             for axis, extent in enumerate(parameter.shape):
                 if extent.isdigit() or used.count(extent) > 1:
                     longer = tuple(n + (i == axis) for i, n in enumerate(shape))
-                    bad[f"extent_{axis}"] = lambda right, dtype=dtype, longer=longer: Tensor(
-                        dtype, longer
+                    bad[f"extent_{axis}"] = lambda right, own=own, longer=longer: Tensor(
+                        own, longer
                     )
         rows += [(f"{parameter.name}.{kind}", position, make) for kind, make in bad.items()]
     return rows

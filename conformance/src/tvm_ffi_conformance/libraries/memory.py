@@ -50,11 +50,14 @@ class Tensor:
         Elements between neighbours of the last dimension: 1 is compact.
     offset : int
         Elements before the first one, given as byte_offset.
+    shift : int
+        Bytes that the address of the first element is away from the alignment of its type.
     """
 
     def __init__(
         self, dtype: tuple[int, int], shape: tuple[int, ...], *, gap: int = 1, offset: int = 0,
-        end: bool = True, strides_null: bool = False, reverse: bool = False, device: int = abi.kDLCPU,
+        end: bool = True, strides_null: bool = False, reverse: bool = False, shift: int = 0,
+        device: int = abi.kDLCPU,
     ) -> None:  # fmt: skip
         self.width, self.extents = dtype[1] // 8, shape
         strides, step = [], gap
@@ -70,7 +73,7 @@ class Tensor:
         empty = 0 in shape
         last = 0 if empty else sum((n - 1) * s for n, s in zip(shape, strides)) + 1
         self.size = (last + offset) * self.width
-        self.data = guarded(self.size, end=end)
+        self.data = guarded(self.size + shift, end=end)
         self.first = self.data + offset * self.width
         self.struct = abi.DLTensor()
         self.struct.data, self.struct.byte_offset = self.data, offset * self.width
@@ -80,6 +83,14 @@ class Tensor:
         self._strides = (ctypes.c_int64 * max(1, len(shape)))(*strides)
         self.struct.shape = ctypes.addressof(self._shape)
         self.struct.strides = None if strides_null else ctypes.addressof(self._strides)
+
+    def move(self, count: int) -> None:
+        """Move the elements by `count` bytes; the memory must have room."""
+        elements = self.elements()
+        self.data, self.first = self.data + count, self.first + count
+        self.struct.data = self.data
+        for element, address in zip(elements, self.addresses()):
+            ctypes.memmove(address, element, self.width)
 
     def view(self) -> abi.TVMFFIAny:
         """Return a DLTensor pointer view."""

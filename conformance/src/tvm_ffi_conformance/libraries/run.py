@@ -7,17 +7,21 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from .. import abi
+from ..callers.library import build
 from ..elf import LibraryFile, NotLoadable, machine_name
 from ..results import Entry, Results, file_hash
-from ..runtimes.case import REGISTRY
+from ..runtimes.case import REGISTRY, Case
 from ..runtimes.execution import environment, execute
 from . import static
 from .calls import register_calls
+from .checked import register_checked
 from .signature import Signature, parse
 from .worker import METADATA
 
@@ -42,6 +46,7 @@ def run_library(
     static_only: bool = False,
     pattern: str = "",
     limit: float = 5.0,
+    until_failure: bool = False,
 ) -> Results:
     """Check a library of functions.
 
@@ -59,6 +64,8 @@ def run_library(
         Regular expression of identifiers.
     limit : float
         Seconds that a call may take.
+    until_failure : bool
+        Stop after the first call that does not pass.
     """
     path = str(Path(path).resolve())
     subject: dict[str, Any] = {"path": path}
@@ -78,7 +85,8 @@ def run_library(
         found, problems = _embedded(path, runtime, library, limit)
         entries += problems
         known += [each for each in found if each.name not in given]
-        entries += _calls(path, runtime, [each for each in known if each.callable], limit)
+        known = [each for each in known if each.callable]
+        entries += _calls(path, runtime, known, limit, pattern, until_failure)
     subject["runtime"] = runtime or "none"
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
 
@@ -119,26 +127,61 @@ def _embedded(
     return found, entries
 
 
-def _calls(path: str, runtime: str, signatures: list[Signature], limit: float) -> list[Entry]:
-    """Run the checks of all signatures."""
-    cases = [REGISTRY[each] for known in signatures for each in register_calls(known)]
-    if not cases:
-        return []
+def _calls(
+    path: str,
+    runtime: str,
+    signatures: list[Signature],
+    limit: float,
+    pattern: str,
+    until_failure: bool,
+) -> list[Entry]:
+    """Run the checks of all signatures whose identifier matches."""
     texts = [each.text for each in signatures]
-    worker = ["tvm_ffi_conformance.libraries.worker", runtime, *texts]
-    run = execute(path, cases, limit=limit, worker=worker)
-    for case in cases:
-        REGISTRY.pop(case.id, None)
+    module = "tvm_ffi_conformance.libraries.worker"
+    cases = _cases(signatures, register_calls, pattern)
+    outcome: dict[str, dict[str, Any]] = {}
+    failed = False
+    if cases:
+        run = execute(
+            path, cases, limit=limit, worker=[module, runtime, *texts], until_failure=until_failure
+        )
+        outcome, failed = run.results, run.failed
+    checked = _cases(signatures, register_checked, pattern)
+    if checked and not (until_failure and failed):
+        with tempfile.TemporaryDirectory() as folder:
+            reference = _reference(Path(folder))
+            if reference:
+                run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
+                # A library that needs more than the C functions does not load on the reference.
+                if not run.load_error:
+                    outcome.update(run.results)
+                    cases += checked
     options = "".join(f" --signature {quote(text)}" for text in texts)
     return [
         Entry(
-            id=case.id, required=True, document=case.section.document, heading=case.section.heading,
+            id=case.id, required=".form." not in case.id, document=case.section.document, heading=case.section.heading,
             rule=case.rule, where=_where(case.id),
             repeat=f"tvm-ffi-conform library {quote(path)}{options} --only '^{re.escape(case.id)}$'",
-            **run.results[case.id],
+            **outcome[case.id],
         )
         for case in cases
     ]  # fmt: skip
+
+
+def _cases(
+    signatures: list[Signature], register: Callable[[Signature], list[str]], pattern: str
+) -> list[Case]:
+    """Return the checks of all signatures whose identifier matches."""
+    registered = [REGISTRY.pop(each) for known in signatures for each in register(known)]
+    return [case for case in registered if re.search(pattern, case.id)]
+
+
+def _reference(folder: Path) -> str | None:
+    """Return a runtime that runs the reference; None without a C compiler."""
+    try:
+        return str(build(folder))
+    except RuntimeError:
+        return None
 
 
 def _where(identifier: str) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PLAIN = {"int", "float", "bool", "str", "bytes"}
+PLAIN = {"int", "float", "bool", "str", "bytes", "dtype", "Device"}
 _TENSOR = re.compile(
-    r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\[([^\]]*)\](.*)", re.DOTALL
+    r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\*?\[([^\]]*)\](.*)", re.DOTALL
 )
 _DTYPES = {
     "int8": (0, 8), "int16": (0, 16), "int32": (0, 32), "int64": (0, 64), "uint8": (1, 8),
@@ -31,6 +31,7 @@ class Parameter:
     shape: tuple[str, ...] = ()
     direction: str = "in"
     compact: bool = False
+    optional: bool = False  # has a default
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,12 @@ def parse(text: str) -> Signature:
     ValueError
         If the text has not the form of a signature.
     """
-    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*(?:->\s*([^()]*?))?\s*", text, re.DOTALL)
+    bare = re.sub(r"\s+doc\s+(['\"]).*\1\s*$", "", text, flags=re.DOTALL)
+    # A dtype variable stands for the first of its dtypes.
+    for variable, dtype in re.findall(r"(\w+) in \(\s*(\w+)", bare):
+        bare = re.sub(rf"\b{variable}(?=\*?\[)", dtype, bare)
+    bare = re.sub(r"\s+where\s+\w+ in \(.*$", "", bare, flags=re.DOTALL)
+    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*(?:->\s*([^()]*?))?\s*", bare, re.DOTALL)
     if not match:
         raise ValueError(f"signature: expected NAME(PARAMETERS), got {text!r}")
     name, inside, returns = match.groups()
@@ -86,9 +92,12 @@ def _parameter(text: str) -> Parameter:
     name, colon, annotation = text.partition(":")
     if not colon:
         raise ValueError(f"signature: expected NAME: TYPE, got {text.strip()!r}")
-    annotation = annotation.partition("=")[0].strip()
-    if annotation in PLAIN:
-        return Parameter(name.strip(), annotation)
+    annotation, equals, _ = annotation.partition("=")
+    annotation, optional = annotation.strip(), bool(equals)
+    number = re.fullmatch(r"(u?int|float)(8|16|32|64)", annotation)
+    plain = number[1].lstrip("u") if number else annotation
+    if plain in PLAIN:
+        return Parameter(name.strip(), plain, optional=optional)
     match = _TENSOR.fullmatch(annotation)
     if not match or match[2] not in _DTYPES:
         return Parameter(name.strip(), "?")
@@ -96,5 +105,11 @@ def _parameter(text: str) -> Parameter:
     if not all(re.fullmatch(r"\w+", each) for each in shape):
         return Parameter(name.strip(), "?")
     return Parameter(
-        name.strip(), "tensor", _DTYPES[match[2]], shape, match[1] or "in", "compact" in annotation
+        name.strip(),
+        "tensor",
+        _DTYPES[match[2]],
+        shape,
+        match[1] or "in",
+        "compact" in annotation or "*[" in annotation,
+        optional,
     )

@@ -11,6 +11,7 @@ from .. import abi
 from ..runtimes.subject import Runtime
 from ..runtimes.worker import main
 from .calls import register_calls
+from .checked import register_checked
 from .signature import parse
 
 METADATA = "--metadata"
@@ -22,6 +23,7 @@ def load(path: str, runtime: str, *signatures: str) -> Runtime:
     subject.kernel = ctypes.CDLL(path)
     for text in signatures:
         register_calls(parse(text))
+        register_checked(parse(text))
     return subject
 
 

@@ -80,15 +80,18 @@ class Checks(Chapter):
 
     def call_from_native(self, function: SafeCall, func: int, args: int, n: int, out: int) -> int:
         """Call `function` for a native caller, whose result slot and arguments are checked."""
-        if bytes(any_at(out)) != bytes(ANY_SIZE):
+        before = bytes(any_at(out))
+        if before != bytes(ANY_SIZE):
             # abi-overview.rst, "Function": the caller must zero-initialize result before the call.
-            index = any_at(out).type_index
-            self.report("call.result-cleared", "result", f"slot with type index {index}, not zeros")
+            detail = f"slot with type index {any_at(out).type_index}, not zeros"
+            self.report("call.result-cleared", "result", detail)
         for position in range(n):
             self.check_argument(args, position)
         write_any(out, abi.kTVMFFINone, _UNSET_PAYLOAD, _UNSET_PADDING)
-        name = self.runtime.functions.name_of(func)
-        return self._call(name, function, func, args, n, out)
+        code = self._call(self.runtime.functions.name_of(func), function, func, args, n, out)
+        if code:
+            ctypes.memmove(out, before, ANY_SIZE)
+        return code
 
     def check_argument(self, args: int, position: int) -> None:
         """Check one argument of a native caller."""

@@ -39,7 +39,7 @@ _EXACT = {
     "float4_e2m1fn": (abi.kDLFloat4_e2m1fn, 4),
 }
 _EXACT_NAME = re.compile(r"(?:float|fp|f)([468]_e\d+m\d+(?:b11)?(?:fnuz|fnu|fn)?)(.*)", re.DOTALL)
-_BASE_NAME = re.compile(r"(bfloat|bool|float|handle|int|uint|bf|f|i|u)(\d*)(.*)", re.DOTALL)
+_BASE_NAME = re.compile(r"(bfloat|bool|float|handle|int|uint|bf|f|i|u)([0-9]*)(.*)", re.DOTALL)
 _MAX_LANES, _MAX_BITS = 65535, 255
 _FIRST_CUSTOM = 129
 
@@ -75,7 +75,7 @@ def _lanes(text: str, rest: str) -> int:
     """Return the lanes that the end of a data type describes."""
     if not rest:
         return 1
-    lanes = re.fullmatch(r"x(vscalex)?(\d*)", rest)
+    lanes = re.fullmatch(r"x(vscalex)?([0-9]*)", rest)
     if lanes is None:
         raise Raised("ValueError", f"unknown dtype `{text}`")
     number = int(lanes[2] or 0)
@@ -118,7 +118,7 @@ class DataTypes(Chapter):
 
     def parse(self, text: str) -> Triple:
         """Return code, bits and lanes of a data type; `custom[NAME]bits` too."""
-        custom = re.fullmatch(r"custom\[(.*?)\](\d+)(.*)", text)
+        custom = re.fullmatch(r"custom\[(.*?)\]([0-9]+)(.*)", text)
         if custom is None:
             return parse_dtype(text)
         code = self._ask("dtype.get_custom_type_code", custom[1])

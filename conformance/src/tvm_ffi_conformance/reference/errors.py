@@ -22,7 +22,7 @@ class Errors(Chapter):
         # abi-overview.rst, "Retrieve Error Object": the error is stored in thread-local storage.
         # Threads of native code have no lasting thread state in Python, so that `threading.local`
         # would forget the error between two calls; the trampoline numbers the threads instead.
-        self._pending: dict[int, int] = {}
+        self.pending: dict[int, int] = {}
         self._backtraces: dict[int, int] = {}
         self.runtime.objects.layouts[abi.kTVMFFIError] = self._references
 
@@ -98,18 +98,18 @@ class Errors(Chapter):
 
     def pending_handle(self) -> int:
         """Return the borrowed pending error of the calling thread; 0 if none."""
-        return self._pending.get(self.runtime.trampoline.thread(), 0)
+        return self.pending.get(self.runtime.trampoline.thread(), 0)
 
     def set_pending(self, error: int) -> None:
         """Put a reference that the caller owns into the slot, in place of an earlier error."""
         # c-abi.md, "7.1 Object and kinds": the slot is one per thread; setting replaces.
         self.clear()
         self.runtime.objects.adopt(error)
-        self._pending[self.runtime.trampoline.thread()] = error
+        self.pending[self.runtime.trampoline.thread()] = error
 
     def take(self) -> int:
         """Return the pending error with its reference, and empty the slot; 0 if none."""
-        error = self._pending.pop(self.runtime.trampoline.thread(), 0)
+        error = self.pending.pop(self.runtime.trampoline.thread(), 0)
         if error:
             self.runtime.objects.hand_over(error)
         return error
@@ -122,7 +122,7 @@ class Errors(Chapter):
 
     def forget_thread(self, number: int) -> None:
         """Release the pending error of a thread that has ended."""
-        error = self._pending.pop(number, 0)
+        error = self.pending.pop(number, 0)
         if error:
             self.runtime.objects.drop(error)
 

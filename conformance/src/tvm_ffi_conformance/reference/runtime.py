@@ -48,10 +48,10 @@ ABORTS = {
 class Runtime:
     """One runtime: all chapters over one heap and one trampoline."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: str | None = None, checks: type[Checks] = Checks) -> None:
         self.heap = Heap()
-        self.trampoline = Trampoline()
-        self.checks = Checks(self)
+        self.trampoline = Trampoline(library)
+        self.checks = checks(self)
         self.values = Values(self)
         self.objects = Objects(self)
         self.types = Types(self)
@@ -90,8 +90,7 @@ class Runtime:
             "thread_exit": self._on_thread_exit,
         }
         for name, method in stored.items():
-            entry = f"tvm_ffi_reference_{name}"
-            self.trampoline.bind(entry, self._stored(name, method))
+            self.trampoline.bind(f"tvm_ffi_reference_{name}", self._stored(name, method))
 
     def guard(self, name: str, body: Callable[[], object]) -> int:
         """Run `body`; return its code, or -1 with the error stored for the caller."""
@@ -144,9 +143,9 @@ class Runtime:
 
     def _on_thread_exit(self, number: int) -> None:
         """Release the state of a native thread that ends."""
+        self.checks.forget_thread(number)
         self.errors.forget_thread(number)
         self.environment.forget_thread(number)
-        self.checks.forget_thread(number)
 
     def TVMFFIGetVersion(self, out_version: int) -> None:
         # c-abi.md, "1. Identity of the library": the level of the ABI, as three numbers.

@@ -67,7 +67,7 @@ class Strings(Chapter):
         """Store an integer: plain if it fits int64, else as a big integer."""
         # c-abi.md, "6.3 Strings, bytes, integers, dtype": redundant sign words are dropped; a
         # single word is a plain Int.
-        words = number.bit_length() // 64 + 1  # one more bit for the sign
+        words = (number if number >= 0 else ~number).bit_length() // 64 + 1  # one bit is the sign
         if words == 1:
             write_any(out, abi.kTVMFFIInt, number)
             return

@@ -115,7 +115,6 @@ EXPORT {returns} {name}({parameters}) {{
 }}
 """
 
-
 _VALUES = {"void", "int", "int32_t", "uint64_t", "TVMFFIByteArray"}
 
 
@@ -165,8 +164,8 @@ def source() -> str:
     return "\n".join([prelude, *definitions])
 
 
-def build(folder: Path) -> Path:
-    """Compile the trampoline into `folder`; return the path of the library.
+def build(folder: Path, more: str = "") -> Path:
+    """Compile the trampoline and `more` C source into `folder`; return the path of the library.
 
     Raises
     ------
@@ -174,10 +173,10 @@ def build(folder: Path) -> Path:
         If the C compiler (``$CC``, by default ``cc``) is missing or fails.
     """
     path, library = folder / "trampoline.c", folder / abi.SONAME
-    path.write_text(source(), encoding="utf-8")
+    path.write_text(source() + more, encoding="utf-8")
     command = [*shlex.split(os.environ.get("CC") or "cc"), "-std=gnu11", "-O1", "-fPIC", "-shared"]
-    command += ["-fvisibility=hidden", f"-Wl,-soname,{abi.SONAME}", "-pthread"]
-    command += ["-o", str(library), str(path)]
+    options = f"-fvisibility=hidden -Wl,-soname,{abi.SONAME} -pthread"
+    command += [*options.split(), "-o", str(library), str(path), "-ldl"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -197,17 +196,17 @@ def is_runtime_loaded() -> bool:
 
 
 class Trampoline:
-    """The loaded trampoline library."""
+    """The loaded trampoline library: the one at `path`, or a new one."""
 
-    def __init__(self) -> None:
-        if is_runtime_loaded():
+    def __init__(self, path: str | None = None) -> None:
+        if path is None and is_runtime_loaded():
             raise RuntimeError(
                 f"Reference(): expected a process without a runtime, but {abi.SONAME} is loaded "
                 "already; libraries would bind to it. Start a fresh process that does not import "
                 "tvm_ffi."
             )
         with tempfile.TemporaryDirectory() as folder:  # the file may go once it is mapped
-            path = str(build(Path(folder)))
+            path = path or str(build(Path(folder)))
             self.library = abi.declare(ctypes.CDLL(path, mode=os.RTLD_GLOBAL | os.RTLD_NOW))
             held = ctypes.PyDLL(path)  # keeps the GIL: short functions that never call Python
         self._callbacks: list[object] = []
@@ -232,8 +231,7 @@ class Trampoline:
 
     def address(self, name: str) -> int:
         """Return the address of an exported function."""
-        function = getattr(self.library, name)
-        return ctypes.cast(function, ctypes.c_void_p).value or 0
+        return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value or 0
 
     def vtable(self) -> int:
         """Return the address of the vtable of module objects."""

@@ -46,6 +46,8 @@ class Execution:
     results: dict[str, dict] = field(default_factory=dict)
     load_error: str | None = None
     hangs: int = 0
+    until_failure: bool = False
+    failed: bool = False
     progress: Callable[[str], None] = lambda identifier: None
     worker: Sequence[str] = ("tvm_ffi_conformance.runtimes.worker",)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,6 +55,8 @@ class Execution:
     @property
     def stopped(self) -> bool:
         """True if the rest of the cases must not run."""
+        if self.until_failure and self.failed:
+            return True
         return self.load_error is not None or self.hangs >= HANGS_UNTIL_STOP
 
     def case_limit(self) -> float:
@@ -64,6 +68,7 @@ class Execution:
         with self.lock:
             self.results[identifier] = result
             self.hangs += result["verdict"] == "hang"
+            self.failed |= result["verdict"] != "pass"
             self.progress(identifier)
 
 
@@ -76,6 +81,7 @@ def execute(
     fork: bool | None = None,
     progress: Callable[[str], None] = lambda identifier: None,
     worker: Sequence[str] = ("tvm_ffi_conformance.runtimes.worker",),
+    until_failure: bool = False,
 ) -> Execution:
     """Run `cases` on the runtime at `path`.
 
@@ -95,9 +101,12 @@ def execute(
         Called with the identifier of each finished case.
     worker : sequence of str
         Module that the worker processes run, and its further arguments.
+    until_failure : bool
+        Stop after the first case that does not pass.
     """
+    fork = hasattr(os, "fork") if fork is None else fork
     run = Execution(
-        path, limit, hasattr(os, "fork") if fork is None else fork, progress=progress, worker=worker
+        path, limit, fork, progress=progress, worker=worker, until_failure=until_failure
     )
     jobs = max(1, min(jobs or min(4, os.cpu_count() or 1), len(cases)))
     threads = [
@@ -225,7 +234,8 @@ def environment() -> dict[str, str]:
     """Return the environment of workers, which find this package wherever it is."""
     source = str(Path(__file__).resolve().parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    # Modules in the current folder must not hide modules of Python.
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
 
 
 def _how(status: int | None) -> str:

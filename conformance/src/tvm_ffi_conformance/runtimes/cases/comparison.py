@@ -31,7 +31,7 @@ TEXTS = {
     "nested": "[[1], [2, [3]]]", "object": '{"a": 1, "b": [2]}', "empty_object": "{}",
     "duplicate": '{"a": 1, "a": 2}', "spaces": ' \t\r\n[ 1 , 2 ] \n', "deep": "[" * 100 + "]" * 100,
     "infinity": "Infinity", "minus_infinity": "-Infinity", "mixed": '[null, true, 1, 1.0, "a", {"k": []}]',
-    "nul_escape": r'"a\u0000b"', "key_escape": r'{"\u0061": 1}',
+    "object_spaces": '{ "a" : 1 , \n "b" : { } }', "last_digit": "[10,20]", "nul_escape": r'"a\u0000b"', "key_escape": r'{"\u0061": 1}',
 }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ WRONG = [
     ("trailing_text", "1 2", "Extra data"), ("control_character", '"a\nb"', "Invalid control character at"),
     ("bad_escape", r'"\x41"', "Invalid \\escape"), ("lone_surrogate", r'"\ud800"', ""),
     ("open_text", '"abc', ""), ("short_unicode", r'"\u12"', ""), ("missing_colon", '{"a" 1}', ""),
-    ("comma_first", "[,1]", "Expecting value"), ("two_commas", "[1,,2]", ""), ("only_minus", "-", ""),
+    ("too_large", "1e400", ""), ("too_large_negative", "[-12e308]", ""), ("comma_first", "[,1]", "Expecting value"), ("two_commas", "[1,,2]", ""), ("only_minus", "-", ""),
 ]  # fmt: skip
 
 
