@@ -95,7 +95,7 @@ struct CallState {
   // The list of the calls that this thread has begun and not ended.  Fibers may end them in another
   // order than that of their beginning.
   CallState* outer;  // the call that contains this one, or null
-  CallState* inner;
+  CallState* inner = nullptr;
   // True if another debug context checks the same call.  That context, whose state is `outer`,
   // repairs the result and has the additional references.
   bool is_nested;
@@ -214,7 +214,7 @@ class Debug {
   const FunctionNotes* NotesOf(const TVMFFIObservedCall& call);
   const FunctionNotes* FindNotes(const TVMFFIObservedCall& call);
   void Hold(const TVMFFIObservedCall& call, CallState* state);
-  void PrepareTensors(CallState* state) const;
+  void CopyTensors(CallState* state) const;
 
   void CheckReturn(const TVMFFIObservedCall& call, CallState* state);
   void CheckError(const TVMFFIObservedCall& call, const CallState& state);
@@ -287,32 +287,33 @@ const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
 }
 
 void* Debug::Begin(const TVMFFIObservedCall& call) {
-  auto* state = new CallState;
+  std::unique_ptr<CallState> state(new CallState);  // without zeroing the arrays
   state->notes = NotesOf(call);
-  state->outer = current_call;
-  state->inner = nullptr;
-  if (current_call != nullptr) current_call->inner = state;
-  current_call = state;
+  const CallState* outer = state->outer = current_call;
   state->address = call.function;
   state->arg_array = call.args;
   state->slot = call.slot;
-  const CallState* outer = state->outer;
   state->is_nested = outer != nullptr && outer->address == call.function &&
                      outer->arg_array == call.args && outer->slot == call.slot;
   state->error = call.error;
-  state->is_slot_filled = call.slot->type_index == kTVMFFINone;
-  if (state->is_slot_filled) {
-    FillSlot(call.slot);
-  } else if (call.slot->type_index >= kTVMFFIStaticObjectBegin) {
+  state->num_args = std::min(std::max(call.num_args, 0), kMaxArgs);
+  std::copy_n(call.args, state->num_args, state->args);
+  if (call.slot->type_index >= kTVMFFIStaticObjectBegin) {
     Report(call, *state, kResult, "call.result-cleared",
            "the caller passed a result slot that contains " + TypeName(call.slot->type_index));
   }
-  state->num_args = std::min(std::max(call.num_args, 0), kMaxArgs);
-  std::copy_n(call.args, state->num_args, state->args);
-  Hold(call, state);
-  PrepareTensors(state);
+  CopyTensors(state.get());
+  Hold(call, state.get());
+  // No memory is allocated from here on: nothing stays changed if memory is short.
+  for (const CheckedTensor& checked : state->tensors) {
+    if (checked.is_filled) checked.memory.Fill();
+  }
+  state->is_slot_filled = call.slot->type_index == kTVMFFINone;
+  if (state->is_slot_filled) FillSlot(call.slot);
   state->environment = CurrentEnvironment();
-  return state;
+  if (current_call != nullptr) current_call->inner = state.get();
+  current_call = state.get();
+  return state.release();
 }
 
 // Adds a reference to each object argument that is not passed by move.
@@ -354,7 +355,7 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
   }
 }
 
-void Debug::PrepareTensors(CallState* state) const {
+void Debug::CopyTensors(CallState* state) const {
   const std::string& directions = state->notes->directions;
   state->num_fields = 0;
   for (int32_t i = 0; i < state->num_args; ++i) {
@@ -385,11 +386,11 @@ void Debug::PrepareTensors(CallState* state) const {
     if (is_shared[i] || (direction != 'i' && direction != 'o')) continue;
     checked.copy = checked.memory.Copy();
     checked.is_filled = direction == 'o';
-    if (checked.is_filled) checked.memory.Fill();
   }
 }
 
 void Debug::End(const TVMFFIObservedCall& call, void* token) {
+  if (token == nullptr) return;  // memory was short in Begin
   std::unique_ptr<CallState> state(static_cast<CallState*>(token));
   (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
   if (state->outer != nullptr) state->outer->inner = state->inner;

@@ -45,7 +45,7 @@ class Fault:
     count : int
         Number of calls that broke the rule.
     stack : str
-        Python frames of the first call, most recent call last; empty for other threads.
+        Python frames of the first call, most recent call last; empty in threads without Python.
     native_stack : str
         Native frames of the first call, most recent call first; empty if unknown.
     """
