@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pickle
 import random
 import threading
+import weakref
 from importlib import metadata
 
 import numpy as np
@@ -482,6 +484,24 @@ def test_a_dispatch_is_released():
     for _ in range(20):
         make()
     assert live_object_count() <= before + 2
+
+
+def test_candidates_are_released_with_the_dispatch():
+    """The callback of shadow mode, which the runtime owns, refers to the candidates."""
+
+    def reference(x, y):
+        copy_to(x, y)
+
+    def candidate(x, y):
+        copy_to(x, y)
+
+    functions = [weakref.ref(reference), weakref.ref(candidate)]
+    d = tvm_ffi.dispatch("f(x: float32[n], y: out float32[n])", reference=reference, shadow=1)
+    d.add(candidate)
+    d(np.ones(3, np.float32), np.zeros(3, np.float32))
+    del d, reference, candidate
+    gc.collect()
+    assert [function() for function in functions] == [None, None]
 
 
 def copy_to(x, y):
