@@ -14,6 +14,11 @@ _FLOOR_ARRAY = "array = floor.Array(list(range(1000)))"
 _MAP = "map_ = tvm_ffi.Map({f'key {i}': i for i in range(1000)})"
 _FLOOR_MAP = "map_ = floor.Map({f'key {i}': i for i in range(1000)})"
 _NUMPY = "import numpy; matrix = numpy.arange(32, dtype=numpy.float32).reshape(4, 8)"
+_DISPATCH = (
+    "d = tvm_ffi.dispatch('f(x: int, y: int, z: int)'); "
+    "[d.add(kernels['noop'], name=str(i), when=f'x % 2 == 0 and y > {i}') for i in range(11)]; "
+    "d.add(kernels['noop'], name='11')"
+)
 _PREPARED_TORCH = """\
 import torch
 x, y, z, other = (torch.zeros(4, 8) for _ in range(4))
@@ -119,6 +124,13 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "noop = kernels['noop']; items = {'a': 1, 'b': 2}",
         "noop(items) is None",
         "noop = floor.noop_dict; items = {'a': 1, 'b': 2}",
+    ),
+    StatementRow(
+        "dispatch_ints",
+        "dispatch(int, int, int), 12 candidates",
+        "d(1, 2, 3)",
+        _DISPATCH,
+        "d(1, 2, 3) is None and d.explain(1, 2, 3).chosen == '11'",
     ),
     StatementRow(
         "prepared_noop",

@@ -109,7 +109,10 @@ TVM_FFI_INLINE bool CheckRun::PassesDirectly(const CheckProgram& program, const 
       tensor = reinterpret_cast<const DLTensor*>(arg->v_obj + 1);
       if (TVM_FFI_PREDICT_FALSE(!IsAccepted(check, *tensor, registers))) return false;
     } else if ((TypeBit(arg->type_index) & check.trivial_types) == 0) {
-      return false;
+      // A negative value of a name would be mistaken for kUnknown.
+      bool is_stored = check.stores_int && arg->type_index == kTVMFFIInt && arg->v_int64 >= 0;
+      if (!is_stored) return false;
+      registers[check.value_register] = registers[check.name.value] = arg->v_int64;
     }
     if (slots != nullptr) *slots++ = tensor;
     ++arg;
@@ -361,14 +364,14 @@ class CheckFunctionObj : public FunctionObj {
       : program_(std::move(program)), callee_(std::move(callee)) {
     const std::vector<ArgumentCheck>& arguments = program_.arguments;
     const bool is_short = program_.is_direct && !program_.has_code && callee_ == nullptr;
-    const bool has_tensors =
+    const bool has_registers =
         std::any_of(arguments.begin(), arguments.end(),
-                    [](const ArgumentCheck& check) { return check.is_direct; });
+                    [](const ArgumentCheck& check) { return check.is_direct || check.stores_int; });
     safe_call = CallWithHeap;
     if (CheckRun::NumSlots(program_) <= kNumStackWords) {
       safe_call = is_short ? CallDirectly : CallWithStack;
     }
-    if (is_short && !has_tensors) safe_call = CheckValues;
+    if (is_short && !has_registers) safe_call = CheckValues;
   }
 
  private:

@@ -144,8 +144,9 @@ CheckProgram CheckReader::Read() {
   }
   program_.is_direct =
       !program_.has_further_tensors &&
-      std::all_of(program_.arguments.begin(), program_.arguments.end(),
-                  [](const ArgumentCheck& c) { return c.is_direct || c.trivial_types != 0; });
+      std::all_of(program_.arguments.begin(), program_.arguments.end(), [](const ArgumentCheck& c) {
+        return c.is_direct || c.stores_int || c.trivial_types != 0;
+      });
   program_.initial.insert(program_.initial.end(), constants_.begin(), constants_.end());
   constexpr size_t kBlock = CheckProgram::kBlock;
   program_.initial.resize((program_.initial.size() + kBlock - 1) / kBlock * kBlock);
@@ -303,6 +304,10 @@ void CheckReader::DeriveTrivialTypes(ArgumentCheck* check) {
   if (check->kind == ArgumentKind::kTypes || check->kind == ArgumentKind::kNumber) {
     if (!stores && !has_range) check->trivial_types = check->types;
   }
+  check->stores_int = check->kind == ArgumentKind::kNumber && stores && !has_range &&
+                      check->form == NumberForm::kInteger &&
+                      (!check->has_name || check->name.kind == ExtentKind::kStore);
+  if (check->stores_int && !check->has_name) check->name.value = check->value_register;
   bool is_tensor = check->kind == ArgumentKind::kTensor;
   if (check->may_be_none && !stores && !is_tensor) check->trivial_types |= kNoneBit;
 }

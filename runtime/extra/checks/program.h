@@ -169,6 +169,9 @@ struct ArgumentCheck {
   // checks of the tensor, so that a tensor that passes them needs no other check.
   bool is_direct;
   bool may_be_missing, may_be_none;
+  // Derived by the reader: true if an int that is not negative passes all checks, and its value is
+  // stored in the registers `value_register` and `name.value`.
+  bool stores_int;
   // Derived by the reader: the type indices of values that need no further check, see TypeBit.
   uint64_t trivial_types;
   // Tensors.  The checks of a call begin with the fields up to `extents`.  The reader derives
@@ -225,9 +228,9 @@ struct CheckProgram {
   // For too many arguments: the message if one was passed, the message if several were passed.
   uint32_t too_many_singular, too_many_plural;
   std::vector<ArgumentCheck> arguments;
-  std::vector<int64_t> code;             // the checks start at 0
-  bool has_code;                         // the code contains checks
-  bool is_direct;                        // all arguments have only direct checks or trivial types
+  std::vector<int64_t> code;  // the checks start at 0
+  bool has_code;              // the code contains checks
+  bool is_direct;  // each argument has only direct checks, has trivial types, or is a stored int
   bool has_further_tensors;              // there are more tensor slots than parameters
   std::vector<bool> begins_instruction;  // per word of the code
 };

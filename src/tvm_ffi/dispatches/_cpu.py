@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from .._internal.suggestion import did_you_mean
@@ -58,7 +57,6 @@ def features_of(names: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=1)
 def processor_features() -> frozenset[str]:
     """Return the features of the processor; empty for processors other than x86-64."""
     read: Any = get_global_func("pytvmffi.CpuFeatures")

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pickle
 import random
 import threading
+import weakref
 from importlib import metadata
 
 import numpy as np
@@ -104,7 +106,7 @@ def test_it_looks_like_a_function_with_the_signature(norm):
     assert norm.__name__ == "rms_norm"
     assert list(inspect.signature(norm).parameters) == ["x", "w", "y", "eps"]
     assert inspect.signature(norm).parameters["eps"].default == 0.5
-    assert repr(norm).startswith("<tvm_ffi.Dispatch rms_norm(x: ") or "rms_norm(x: " in repr(norm)
+    assert repr(norm).startswith("<tvm_ffi.Function rms_norm(x: ")
 
 
 def test_no_candidate_fits(recorder):
@@ -245,15 +247,16 @@ def test_functions_of_libraries_and_native_callers():
 def test_a_candidate_gets_the_defaults_of_the_dispatch():
     d = tvm_ffi.dispatch("f(a: int, b: int = 2, c: str = 'text that is not short') -> str")
     d.add(lambda *args: repr(args))
-    tvm_ffi.register_global_func("dispatch_test.f", d, override=True)
-    try:
-        # A function without a signature passes exactly its arguments.
-        plain = tvm_ffi.convert_func(lambda f, *args: f(*args))
-        assert plain(d, 1) == "(1, 2, 'text that is not short')"
-        native = tvm_ffi.get_global_func("ffi.Array")(d)[0]
-        assert native(1, 5) == "(1, 5, 'text that is not short')"
-    finally:
-        tvm_ffi.remove_global_func("dispatch_test.f")
+    module = cpp.load_inline(
+        "dispatch_defaults",
+        cpp_sources="""
+        tvm::ffi::Any call(tvm::ffi::Function f, int64_t a) { return f(a); }
+        """,
+        functions=["call"],
+    )
+    assert d(1) == "(1, 2, 'text that is not short')"
+    assert module.call(d, 1) == "(1, 2, 'text that is not short')"
+    assert d(1, c="") == "(1, 2, '')"
 
 
 def test_global_registration_keeps_the_signature():
@@ -482,6 +485,24 @@ def test_a_dispatch_is_released():
     for _ in range(20):
         make()
     assert live_object_count() <= before + 2
+
+
+def test_candidates_are_released_with_the_dispatch():
+    """The callback of shadow mode, which the runtime owns, refers to the candidates."""
+
+    def reference(x, y):
+        copy_to(x, y)
+
+    def candidate(x, y):
+        copy_to(x, y)
+
+    functions = [weakref.ref(reference), weakref.ref(candidate)]
+    d = tvm_ffi.dispatch("f(x: float32[n], y: out float32[n])", reference=reference, shadow=1)
+    d.add(candidate)
+    d(np.ones(3, np.float32), np.zeros(3, np.float32))
+    del d, reference, candidate
+    gc.collect()
+    assert [function() for function in functions] == [None, None]
 
 
 def copy_to(x, y):

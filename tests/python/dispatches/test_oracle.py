@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from threads_together import run_together
 
 import tvm_ffi
 
@@ -83,3 +84,24 @@ def test_random_calls_agree_with_the_oracle(cpu):
         seen.add(expected)
     assert len(used) == CALLS // 4
     assert len(seen) >= {"x86-64": 3, "x86-64-v2": 4, "x86-64-v3": 7, "x86-64-v4": 9}[cpu] - 1
+
+
+def test_threads_share_the_recent_choices():
+    """Calls with other values on other threads replace the choices that a call remembers."""
+    d = tvm_ffi.dispatch("f(x: float32[d], k: int) -> int")
+    for divisor in (7, 5, 3, 2, 1):
+        d.add(
+            lambda x, k, divisor=divisor: divisor,
+            name=str(divisor),
+            when=f"(d + k) % {divisor} == 0",
+        )
+    vectors = [np.zeros(extent, np.float32) for extent in range(40)]
+
+    def work(number):
+        rng = random.Random(number)
+        for _ in range(3000):
+            extent, k = rng.randrange(40), rng.randrange(10)
+            expected = next(n for n in (7, 5, 3, 2, 1) if (extent + k) % n == 0)
+            assert d(vectors[extent], k) == expected
+
+    run_together(work, 4)
