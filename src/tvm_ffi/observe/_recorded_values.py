@@ -40,7 +40,7 @@ class RecordedTensor(NamedTuple):
         Offset of the first element from `data`.
     shape : tuple of int
         The extents.
-    strides : tuple of int, optional
+    strides : tuple of int or None
         In elements, also negative; None if the field was null.
     dtype, device : dtype, Device
         As in `Tensor`.
@@ -57,7 +57,7 @@ class RecordedTensor(NamedTuple):
     dtype: dtype
     device: Device
     is_object: bool
-    content: Content
+    content: bytes | int | None
 
     @property
     def range(self) -> tuple[int, int]:
