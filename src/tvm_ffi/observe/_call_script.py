@@ -9,6 +9,7 @@ from typing import Any
 from .._binding.values import Device
 from .._dtype import dtype
 from ._recorded_values import (
+    MAPS,
     RecordedContainer,
     RecordedError,
     RecordedObject,
@@ -21,7 +22,6 @@ from ._recording import RecordedCall
 
 __all__ = ["call_script"]
 
-_MAPS = ("ffi.Map", "ffi.Dict")
 _LINE = 64  # bytes of contents in a line
 
 
@@ -121,7 +121,7 @@ def _expression(call: RecordedCall, value: Any, names: dict[int, str]) -> str:
     if isinstance(value, RecordedTensor):
         return f"memory.filled({names[id(value)]})"
     if isinstance(value, RecordedContainer):
-        pairs = value.elements if value.type_key in _MAPS else [(part,) for part in value.elements]
+        pairs = value.elements if value.type_key in MAPS else [(part,) for part in value.elements]
         parts = [_expression(call, part, names) for pair in pairs for part in pair]
         return f"tvm_ffi.get_global_func({value.type_key!r})({', '.join(parts)})"
     if isinstance(value, (RecordedObject, RecordedError, RecordedText)):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .._dtype import dtype
 from ._recorded_values import (
+    MAPS,
     Content,
     RecordedContainer,
     RecordedError,
@@ -120,8 +121,9 @@ def value_difference(where: str, first: Any, second: Any, tolerance: float) -> s
         if len(first.elements) != len(second.elements):
             return differ
         for i, (one, other) in enumerate(zip(first.elements, second.elements)):
-            pair = (one, other) if isinstance(one, tuple) else ((one,), (other,))
-            for part, other_part in zip(*pair):
+            # The elements of a Map are pairs; recorded values are tuples, too.
+            is_pair = first.type_key in MAPS
+            for part, other_part in zip(one, other) if is_pair else [(one, other)]:
                 text = value_difference(f"{where}[{i}]", part, other_part, tolerance)
                 if text:
                     return text

@@ -10,6 +10,7 @@ from .._binding.values import Device, device_class
 from .._dtype import dtype
 
 __all__ = [
+    "MAPS",
     "DamagedValueError",
     "RecordedContainer",
     "RecordedError",
@@ -39,7 +40,7 @@ class RecordedTensor(NamedTuple):
         Offset of the first element from `data`.
     shape : tuple of int
         The extents.
-    strides : tuple of int, optional
+    strides : tuple of int or None
         In elements, also negative; None if the field was null.
     dtype, device : dtype, Device
         As in `Tensor`.
@@ -56,7 +57,7 @@ class RecordedTensor(NamedTuple):
     dtype: dtype
     device: Device
     is_object: bool
-    content: Content
+    content: bytes | int | None
 
     @property
     def range(self) -> tuple[int, int]:
@@ -108,7 +109,7 @@ _NONE, _INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _DLTENSOR, _RAW_STR, _BYT
 _SMALL_STR, _SMALL_BYTES, _UNCHANGED, _STR, _BYTES, _ERROR = 11, 12, 13, 65, 66, 67
 _SHAPE, _TENSOR = 69, 70
 _CONTAINERS = {71: "ffi.Array", 72: "ffi.Map", 75: "ffi.List", 76: "ffi.Dict"}
-_MAPS = ("ffi.Map", "ffi.Dict")
+MAPS = ("ffi.Map", "ffi.Dict")
 _FIRST_OBJECT = 64
 _NO_CONTENT, _DIGEST_CONTENT, _BYTES_CONTENT = range(3)
 _MAX_DEPTH = 8
@@ -225,7 +226,7 @@ class Words:
         address, count = self.word(), self.word()
         if depth >= _MAX_DEPTH or count * 16 > len(self._payload):
             raise DamagedValueError
-        if type_key in _MAPS:
+        if type_key in MAPS:
             pairs = ((self.value(depth + 1), self.value(depth + 1)) for _ in range(count))
             return RecordedContainer(type_key, address, tuple(pairs))
         elements = tuple(self.value(depth + 1) for _ in range(count))
@@ -268,7 +269,7 @@ def tensors_in(value: Any) -> list[RecordedTensor]:
         return []
     found = []
     for element in value.elements:
-        for part in element if value.type_key in _MAPS else (element,):
+        for part in element if value.type_key in MAPS else (element,):
             found += tensors_in(part)
     return found
 
@@ -281,7 +282,7 @@ def describe(value: Any) -> str:
             text += f" strides [{', '.join(map(str, value.strides))}]"
         return text if str(value.device) == "cpu:0" else f"{text}@{value.device}"
     if isinstance(value, RecordedContainer):
-        if value.type_key in _MAPS:
+        if value.type_key in MAPS:
             pairs = (f"{describe(key)}: {describe(item)}" for key, item in value.elements[:8])
             return f"{{{', '.join(pairs)}{', ...' * (len(value.elements) > 8)}}}"
         items = ", ".join(map(describe, value.elements[:8]))

@@ -73,7 +73,7 @@ class RecordedCall(NamedTuple):
     arguments: tuple[Any, ...]
     status: int | None
     result: Any
-    contents: dict[tuple[int, int], Content]
+    contents: dict[tuple[int, int], bytes | int | None]
 
 
 class Recording:

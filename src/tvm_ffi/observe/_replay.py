@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from ..core import Function, Object, Tensor
 from ..registry import get_global_func
 from ._compare import CallDifference, content_difference, contents_after, value_difference
 from ._recorded_values import (
+    MAPS,
     Content,
     RecordedContainer,
     RecordedError,
@@ -189,6 +191,8 @@ class _Replay:
         return self._functions[key]
 
     def _find_function(self, call: RecordedCall) -> Function:
+        if call.name.startswith("ffi._"):
+            raise _CannotReplayError("the function changes the types of the process")
         in_module = get_global_func("ffi.ModuleGetFunction")
         found = None if self._other is None else in_module(self._other, call.name, False)
         reason = "import the module that registers it"
@@ -214,7 +218,7 @@ class _Replay:
                 return self._objects[value.address]
             parts = (
                 [part for pair in value.elements for part in pair]
-                if value.type_key in ("ffi.Map", "ffi.Dict")
+                if value.type_key in MAPS
                 else value.elements
             )
             return get_global_func(value.type_key)(*map(self._argument, parts))
@@ -262,6 +266,10 @@ def _recorded_form(value: Any, like: Any) -> Any:
             for element, pair in zip(elements, likes)
         )
         return RecordedContainer(like.type_key, 0, tuple(forms))
+    if isinstance(value, Function):
+        return RecordedObject("ffi.Function", 0)
+    if isinstance(value, ctypes.c_void_p):
+        return RecordedObject("void*", value.value) if value.value else None
     if isinstance(value, Object) and isinstance(like, RecordedObject):
         return RecordedObject(type(value).__tvm_ffi_type_info__.type_key, 0)
     return value

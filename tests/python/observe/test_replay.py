@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,30 @@ def test_errors_are_compared_by_kind_and_message(path, register):
     kinds = [call.result.kind for call in recording.calls]
     assert kinds == ["KeyError", "RuntimeError", "ValueError"]
     assert replay(recording) == (3, [], [], [])
+
+
+def test_results_of_all_types_are_compared(path, register):
+    """Tensors in containers, functions and pointers have forms of their own."""
+    results = [
+        lambda x: [x, {"k": x}],
+        lambda x: abs,
+        lambda x: ctypes.c_void_p(id(x)),
+        lambda x: ctypes.c_void_p(None),
+        lambda x: tvm_ffi.Shape((1, 2)),
+        lambda x: tvm_ffi.system_lib(),
+    ]
+    function = register("replay_test.results", lambda i, x: results[i](x))
+    with tvm_ffi.record(path, "replay_test.*", contents="all"):
+        for i in range(len(results)):
+            function(i, np.arange(3))
+    recording = Recording(path)
+    assert replay(recording) == (6, [], [], [])
+    assert compare(recording, recording) is None
+    results[0] = lambda x: [x, {"k": tvm_ffi.from_dlpack(np.arange(1, 4))}]
+    results[1] = lambda x: 3
+    first, second = replay(recording).differences
+    assert first.text == "element 0 of the result[1][0] is 0, then 1"
+    assert second.text.endswith("then 3")
 
 
 def test_the_range_and_the_skipped_calls_are_reported(path, register):
