@@ -25,8 +25,8 @@ FileStatus StatusOfFile(const std::string& path) {
 #else
   const struct timespec& modified = status.st_mtim;
 #endif
-  result.modified = static_cast<uint64_t>(modified.tv_sec) * 1000000000 +
-                    static_cast<uint64_t>(modified.tv_nsec);
+  result.modified =
+      static_cast<uint64_t>(modified.tv_sec) * 1000000000 + static_cast<uint64_t>(modified.tv_nsec);
   return result;
 }
 

@@ -72,6 +72,7 @@ class Core {
                                          const CandidateTable::Choice& choice,
                                          const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
+    TVM_FFI_SAFE_CALL_BEGIN();
     std::vector<TVMFFIAny> all(args, args + num_args);
     const size_t num_parameters = table.program().checks.num_parameters;
     const std::vector<Any>& defaults = table.defaults();
@@ -80,17 +81,20 @@ class Core {
       all.push_back(AnyView(defaults[i - first]).CopyToTVMFFIAny());
     }
     return Run(table, choice, all.data(), static_cast<int32_t>(all.size()), result);
+    TVM_FFI_SAFE_CALL_END();
   }
 
   TVM_FFI_NO_INLINE static int CallShadow(const CandidateTable& table,
                                           const CandidateTable::Choice& choice,
                                           const TVMFFIAny* args, int32_t num_args,
                                           TVMFFIAny* result) {
+    TVM_FFI_SAFE_CALL_BEGIN();
     std::vector<TVMFFIAny> all;
     all.reserve(static_cast<size_t>(num_args) + 1);
     all.push_back(AnyView(static_cast<int64_t>(choice.index)).CopyToTVMFFIAny());
     all.insert(all.end(), args, args + num_args);
     return Invoke(table.shadow(), all.data(), static_cast<int32_t>(all.size()), result);
+    TVM_FFI_SAFE_CALL_END();
   }
 
   std::atomic<const CandidateTable*> table_{nullptr};

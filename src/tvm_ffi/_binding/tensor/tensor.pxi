@@ -259,9 +259,8 @@ cdef class Tensor(CObject):
             values = _values_text(self)
         except Exception:  # Python code may have moved the native object out of the tensor
             values = None
-        if values is None:
-            return summary
-        return f"{summary}{values if values.startswith(chr(10)) else ' ' + values}"
+        separator = "" if values is None or values.startswith(chr(10)) else " "
+        return f"{summary}{separator}{values or ''}"
 
 
 def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
@@ -471,7 +470,6 @@ cdef bint _shows_values(Tensor wrapper) except -1:
 
 cdef str _summary(Tensor tensor):
     """Return dtype, shape and device as text for `repr`."""
-    cdef object dtype
     try:
         dtype = tensor.dtype
     except ValueError:  # the type code of the tensor has no name
