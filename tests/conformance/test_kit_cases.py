@@ -40,7 +40,7 @@ def runtime():
 
 @pytest.fixture(scope="module")
 def results(runtime):
-    return run_runtime(runtime)
+    return run_runtime(runtime, limit=30)
 
 
 def test_there_are_enough_cases(cases):

@@ -468,7 +468,7 @@ def once_threads(runtime: Runtime) -> None:
 
     def body(out: int) -> int:
         calls.append(1)
-        time.sleep(0.05)
+        time.sleep(0.3)
         ctypes.c_void_p.from_address(out).value = 0x1234
         return 0
 
