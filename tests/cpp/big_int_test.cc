@@ -390,7 +390,8 @@ TEST_CASE("ownership") {
 }
 
 TEST_CASE("numbers are built from words and divided as words") {
-  ObjectPtr<detail::BigIntObj> object = make_inplace_array_object<detail::BigIntObj, int64_t>(3, 3);
+  ObjectPtr<detail::BigIntObj> object =
+      make_inplace_array_object<detail::BigIntObj, int64_t>(3, size_t{3});
   int64_t* words = BigIntUnsafe::GetMutableData(object);
   words[0] = 1;
   words[1] = 2;
