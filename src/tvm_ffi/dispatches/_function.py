@@ -99,6 +99,10 @@ class _State:
                 raise ValueError(
                     f"{self.signature.name}: a dispatch has at most {MAX_CANDIDATES} candidates"
                 )
+            if candidate.name in self.taken_names():
+                raise ValueError(
+                    f"{self.signature.name}: there is a candidate {candidate.name!r} already"
+                )
             self.candidates.append(candidate)
             try:
                 self._publish()
@@ -120,11 +124,14 @@ class _State:
             self._publish()
             return True
 
+    def taken_names(self) -> set[str]:
+        return {candidate.name for candidate in self.candidates} | {"reference"}
+
     def new_name(self, source: Any) -> str:
         """Return a name for a candidate without a name."""
         stem = getattr(source, "name", None) or getattr(source, "__name__", None)
         stem = stem if isinstance(stem, str) and stem else "candidate"
-        taken = {candidate.name for candidate in self.candidates} | {"reference"}
+        taken = self.taken_names()
         names = (stem if i == 1 else f"{stem} {i}" for i in range(1, len(taken) + 2))
         return next(name for name in names if name not in taken)
 
@@ -289,10 +296,7 @@ class Dispatch(Function):
             )
         state = self._state
         with state.lock:
-            names = {candidate.name for candidate in state.candidates} | {"reference"}
             chosen = state.new_name(function) if name is None else name
-        if name in names:
-            raise ValueError(f"{state.signature.name}: there is a candidate {name!r} already")
         if function is self:
             raise ValueError(f"{state.signature.name}: a dispatch cannot be its own candidate")
         state.add(
