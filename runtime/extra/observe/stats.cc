@@ -130,8 +130,8 @@ void RemoveObserver(int64_t number) { TVM_FFI_CHECK_SAFE_CALL(TVMFFIObserverRemo
 
 void Show(const Function& function, const Optional<String>& name) {
   auto* handle = ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
-  TVMFFIByteArray bytes{"", 0};
-  if (name.has_value()) bytes = {name.value().data(), name.value().size()};
+  String text = name.value_or(String());
+  TVMFFIByteArray bytes{text.data(), text.size()};
   TVM_FFI_CHECK_SAFE_CALL(TVMFFIObserverShow(handle, &bytes));
 }
 

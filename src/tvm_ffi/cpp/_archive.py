@@ -10,7 +10,9 @@ code, so the archive must come from a source that the user trusts.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -91,14 +93,31 @@ def read_archive(file: Path, cache: BuildCache) -> list[Path]:
         with zipfile.ZipFile(file) as archive:
             builds = _builds(archive)
             return [_add(archive, name, files, cache) for name, files in builds.items()]
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGES as error:
         raise ValueError(f"{file} cannot be imported: {error}") from None
-    except _ArchiveError as error:
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # A damaged archive contains a negative position.
         raise ValueError(f"{file} cannot be imported: {error}") from None
 
 
 class _ArchiveError(Exception):
     """Error: an archive has content that no cache has."""
+
+
+# What `zipfile` raises for damaged archives, and `_ArchiveError`.
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    UnicodeDecodeError,
+    struct.error,
+    _ArchiveError,
+)
 
 
 def _builds(archive: zipfile.ZipFile) -> dict[str, list[zipfile.ZipInfo]]:

@@ -362,6 +362,16 @@ def test_any_damaged_bytes_are_a_value_error(tmp_path, archive):
         assert not any(build_cache.verify(root=tmp_path / "target").values())
 
 
+def test_a_negative_position_in_an_archive_is_a_value_error(tmp_path, archive):
+    """Regression: OSError from the standard library."""
+    content = bytearray(archive.read_bytes())
+    end = content.rindex(b"PK\x05\x06")
+    content[end + 16 : end + 20] = (2**31).to_bytes(4, "little")  # offset of the directory
+    archive.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match="cannot be imported"):
+        build_cache.import_archive(archive, root=tmp_path / "target")
+
+
 def test_a_damaged_build_is_found_and_not_exported(tmp_path, cache, capsys):
     path = Path(cpp.build_inline("k", c_sources=TEXT))
     path.write_bytes(b"damage")

@@ -83,6 +83,7 @@ def test_the_warning_comes_before_an_initialiser_ends_the_process(tmp_path, run_
     assert "symbol lookup error" in rest
 
 
+@pytest.mark.unsanitized("the sanitizer's functions exist")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 @pytest.mark.parametrize("symbol", ["__asan_init", "__tsan_init"])
 def test_a_library_without_its_sanitizer_is_refused(tmp_path, symbol):

@@ -125,6 +125,7 @@ def package_without_archive(tmp_path):
     return tmp_path / "site"
 
 
+@pytest.mark.unsanitized("the process has an empty environment, without the sanitizer's library")
 def test_a_package_without_the_archive_needs_cmake_to_compile_it(package_without_archive, tmp_path):
     """The error is one line that names the remedy; nothing is left in the build cache."""
     empty = tmp_path / "bin"
