@@ -67,7 +67,9 @@ static void* on_a_thread(void* array) {
 
 int main(int argc, char** argv) {
   mistake = argc > 1 ? argv[1] : "right";
-  if (is("hang")) for (;;) {}
+  if (is("hang"))
+    for (;;) {
+    }
   TVMFFIAny array = make_array();
   if (is("crash")) abort();
   if (is("argument_released")) {
