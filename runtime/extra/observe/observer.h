@@ -25,8 +25,10 @@ inline int64_t NowNs() {
 // returns the result of T::Read, also after the observer was removed, and the observer's number.
 template <typename T>
 Array<Any> AddObserver(std::shared_ptr<T> state, const Array<String>& names) {
+  // The bytes of a short name are in its String, which the iterator of an array returns by value.
+  std::vector<String> kept(names.begin(), names.end());
   std::vector<TVMFFIByteArray> wanted;
-  for (const String& name : names) wanted.push_back({name.data(), name.size()});
+  for (const String& name : kept) wanted.push_back({name.data(), name.size()});
   auto owner = std::make_unique<std::shared_ptr<T>>(state);
   TVMFFIObserver observer{};
   observer.struct_size = sizeof(observer);
