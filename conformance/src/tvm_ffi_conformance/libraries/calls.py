@@ -8,12 +8,11 @@ Each check is a case with an identifier ``call.FUNCTION.RULE``.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from .. import abi
-from ..runtimes.case import REGISTRY, Topic, equal, expect
+from ..runtimes.case import REGISTRY, Topic, equal, expect, run_on_threads
 from ..runtimes.subject import SAFE_CALL, RaisedError, Runtime, strong
 from ..runtimes.values import (
     Object,
@@ -242,7 +241,7 @@ def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one r
         call(runtime, name, expected)
         problems: list[str] = []
 
-        def work() -> None:
+        def work(_: int) -> None:
             try:
                 for _ in range(20):
                     given = arguments(signature)
@@ -252,11 +251,7 @@ def register_calls(signature: Signature) -> list[str]:  # noqa: PLR0915  # one r
             except Exception as error:
                 problems.append(str(error))
 
-        workers = [threading.Thread(target=work) for _ in range(4)]
-        for each in workers:
-            each.start()
-        for each in workers:
-            each.join()
+        run_on_threads(work)
         equal("problems", problems[:1], [])
 
     count = len(signature.parameters)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -173,3 +174,12 @@ def equal(what: str, got: Any, expected: Any) -> None:
     """Raise `Mismatch` unless `got` equals `expected`; the types must agree for plain values."""
     if got != expected or (isinstance(got, bool) != isinstance(expected, bool)):
         raise Mismatch(f"{what}: expected {expected!r}, got {got!r}")
+
+
+def run_on_threads(work: Callable[[int], object]) -> None:
+    """Call ``work(index)`` on four threads at once, and wait for all of them."""
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

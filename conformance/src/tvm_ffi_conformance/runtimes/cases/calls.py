@@ -7,7 +7,7 @@ import ctypes
 import threading
 
 from ... import abi
-from ..case import Options, Topic, equal
+from ..case import Options, Topic, equal, run_on_threads
 from ..subject import (
     DELETER,
     OBJECT_DELETER,
@@ -141,16 +141,12 @@ def threads(runtime: Runtime) -> None:
     handle = runtime.make(lambda views: views[0].v_int64 * 2)
     wrong: list = []
 
-    def run(start: int) -> None:
-        for number in range(start, start + 200):
+    def run(index: int) -> None:
+        for number in range(1000 * index, 1000 * index + 200):
             if runtime.result(handle, number) != 2 * number:
                 wrong.append(number)
 
-    workers = [threading.Thread(target=run, args=(1000 * each,)) for each in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    run_on_threads(run)
     equal("wrong results", wrong, [])
     equal("strong count", strong(handle), 1)
 
@@ -389,16 +385,12 @@ def during(runtime: Runtime) -> None:
 def count_threads(runtime: Runtime) -> None:
     handle = runtime.opaque()
 
-    def run() -> None:
+    def run(_: int) -> None:
         for _ in range(3000):
             runtime.TVMFFIObjectIncRef(handle)
             runtime.TVMFFIObjectDecRef(handle)
 
-    workers = [threading.Thread(target=run) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    run_on_threads(run)
     equal("combined count", header(handle).combined_ref_count, WEAK + 1)
 
 
@@ -462,15 +454,11 @@ def init_threads(runtime: Runtime) -> None:
     start = threading.Barrier(4)
     function = initializer(runtime, 0, 0x77, calls)
 
-    def run() -> None:
+    def run(_: int) -> None:
         start.wait()
         runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), function)
 
-    workers = [threading.Thread(target=run) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    run_on_threads(run)
     equal("calls and slot", (len(calls), slot.value), (1, 0x77))
 
 

@@ -9,7 +9,7 @@ import random
 
 from ... import abi
 from .. import hashing
-from ..case import Options, Topic, equal, expect
+from ..case import Options, Topic, equal, expect, run_on_threads
 from ..subject import Runtime, byte_array, read_bytes, strong
 from ..values import Managed, Object, Raw, device, dtype, small, view
 
@@ -461,7 +461,6 @@ def children(runtime: Runtime) -> None:
 @registering.case("once.threads", "Threads that initialise one handle get one value.",
                   cites="6.7", since="0.1.6")  # fmt: skip
 def once_threads(runtime: Runtime) -> None:
-    import threading
     import time
 
     slot, calls = ctypes.c_void_p(), []
@@ -474,12 +473,9 @@ def once_threads(runtime: Runtime) -> None:
 
     init = runtime.keep(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(body))
     statuses: list[int] = []
-    work = lambda: statuses.append(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), init))  # noqa: E731
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_on_threads(
+        lambda _: statuses.append(runtime.TVMFFIHandleInitOnce(ctypes.byref(slot), init))
+    )
     equal("calls and value", (len(calls), slot.value), (1, 0x1234))
     equal("statuses", statuses, [0] * 4)
 
