@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-__all__ = ["COMMON_DTYPES", "integer_range", "is_dtype_name", "is_scalar_dtype"]
+__all__ = [
+    "COMMON_DTYPES",
+    "FLOAT32_END",
+    "fits",
+    "integer_range",
+    "is_dtype_name",
+    "is_scalar_dtype",
+]
 
 _EXACT = (
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -49,3 +57,14 @@ def integer_range(name: str) -> tuple[int, int] | None:
     return (
         (0, 2**bits - 1) if found["code"] == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     )
+
+
+def fits(number: float, name: str) -> bool:
+    """Return True if a number is in the range of a C integer type, ``float32`` or ``float64``.
+
+    The infinities are in the range of ``float32``.
+    """
+    if name == "float32":
+        return abs(number) < FLOAT32_END or not math.isfinite(number)
+    limits = integer_range(name)
+    return limits is None or limits[0] <= number <= limits[1]

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from .._schema.dtypes import FLOAT32_END, integer_range
+from .._schema.dtypes import fits, integer_range
 from .._schema.schema import Schema
 from .._schema.utf8 import checked_utf8
 from ._literals import builtin_value
@@ -62,19 +61,14 @@ def same_default(left: Any, right: Any) -> bool:
 
 
 def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
-    limits = integer_range(type_.dtype)
-    if isinstance(default, int) and not isinstance(default, bool):
-        if limits is None:
-            return _scalar(where, type_, _float(where, default))
-        if not limits[0] <= default <= limits[1]:
-            raise ValueError(f"{where}: {default} does not fit {type_.dtype}")
-        return default
-    if isinstance(default, float) and limits is None:
-        is_single = type_.dtype == "float32"
-        if is_single and math.isfinite(default) and abs(default) >= FLOAT32_END:
-            raise ValueError(f"{where}: {default} does not fit float32")
-        return default
-    raise TypeError(f"{where}: expected {type_.dtype}, got {default!r}")
+    is_integer = integer_range(type_.dtype) is not None
+    if isinstance(default, int) and not isinstance(default, bool) and not is_integer:
+        default = _float(where, default)
+    if isinstance(default, bool) or not isinstance(default, int if is_integer else float):
+        raise TypeError(f"{where}: expected {type_.dtype}, got {default!r}")
+    if not fits(default, type_.dtype):
+        raise ValueError(f"{where}: {default} does not fit {type_.dtype}")
+    return default
 
 
 _NO_MATCH = object()

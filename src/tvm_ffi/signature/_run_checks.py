@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._schema.dtypes import fits
 from . import _values as values
 from ._binding_errors import binding_problem
 from ._checks import (
@@ -137,7 +138,7 @@ class _CallChecker:
 
     def _range(self, check: Check, number: float) -> None:
         assert isinstance(check.parameter.type, ScalarType)
-        if not values.fits(number, check.parameter.type.dtype):
+        if not fits(number, check.parameter.type.dtype):
             _raise(check.failures["range"], got=number)
         if number >= 2**63 and "large" in check.failures:
             _raise(check.failures["large"])

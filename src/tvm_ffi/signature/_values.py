@@ -12,7 +12,6 @@ from .._binding.call import add_error_context
 from .._binding.call import check_memory as _check_memory
 from .._binding.object import ObjectRValueRef, type_key_to_index
 from .._binding.values import CAny, to_py_class_value
-from .._schema.dtypes import FLOAT32_END, integer_range
 from .._schema.json_form import schema_to_json
 from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
@@ -27,7 +26,6 @@ __all__ = [
     "check_value",
     "dtype_of",
     "dtype_text",
-    "fits",
     "is_compact",
     "is_one_of",
     "is_type_key",
@@ -76,17 +74,6 @@ def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
     type_name = type_name_of_index(native.type_index)
     assert type_name is not None
     return type_name, to_py_class_value(native)
-
-
-def fits(number: float, dtype: str) -> bool:
-    """Return True if a number is in the range of a C integer type or of float32.
-
-    The infinities are in the range of float32.
-    """
-    if dtype == "float32":
-        return abs(number) < FLOAT32_END or not math.isfinite(number)
-    limits = integer_range(dtype)
-    return limits is not None and limits[0] <= number <= limits[1]
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
