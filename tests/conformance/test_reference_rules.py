@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tvm_ffi_conformance.reference.rules import RULES
 
+from tvm_ffi.observe import _rules as debug_rules
+
 SOURCE = Path(__file__).resolve().parent / "kernels" / "broken.c"
 SYMBOLS = re.findall(r"^KERNEL\((\w+)\)", SOURCE.read_text(encoding="utf-8"), re.MULTILINE)
 ABORTING = "type__ancestors"
@@ -128,3 +130,16 @@ def test_rules_name_their_source():
 
     assert {rule.document for rule in RULES.values()} <= documents
     assert all(rule.heading and rule.sentence.endswith(".") for rule in RULES.values())
+
+
+def test_the_debug_context_states_the_same_rules():
+    """The package and the kit are separate distributions, so each has a table."""
+    # The debug context checks that the kind is registered, which only a host language knows.
+    shared = set(RULES) & set(debug_rules.RULES) - {"error.kind"}
+    assert len(shared) == 21
+
+    def facts(rule):
+        return rule.document, rule.heading, rule.sentence
+
+    for name in shared:
+        assert facts(debug_rules.RULES[name]) == facts(RULES[name])

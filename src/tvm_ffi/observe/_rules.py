@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that the debug context checks: ids, and the sections of the specification that state them.
 
-Ids and sections of `tvm_ffi_conformance.reference` are the same for rules that both check.
+A rule that `tvm_ffi_conformance.reference` checks, too, has the same text there, except for
+``error.kind``: only a host language knows the registered kinds.
 """
 
 from __future__ import annotations
