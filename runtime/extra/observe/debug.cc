@@ -36,7 +36,7 @@ constexpr int kNoArgument = -2;
 
 // ---- Functions ----------------------------------------------------------------------------------
 
-// What the host language knows about a function.
+// Facts about a function that the host language has told.
 struct FunctionNotes {
   const void* function = nullptr;
   int32_t name_index = -1;
@@ -92,8 +92,8 @@ Environment CurrentEnvironment() {
 
 struct CallState {
   const FunctionNotes* notes;
-  // The list of the calls that this thread has begun and not ended.  Fibers may end them in another
-  // order than that of their beginning.
+  // List of the calls in progress on this thread.  With fibers, the call that began last may not be
+  // the first one to end.
   CallState* outer;  // the call that contains this one, or null
   CallState* inner = nullptr;
   // True if another debug context checks the same call.  That context, whose state is `outer`,
@@ -526,8 +526,8 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
     const HeldObject& held = state.held[i];
     bool is_result = returns_object && call.has_returned != 0 && call.slot->v_obj == held.object;
     uint32_t strong = StrongCount(held.object) - 1;
-    // Other owners may release their references during the call: only the caller's own one, and
-    // that of the result, must exist.
+    // Other owners may release their references during the call: only the reference of the caller
+    // and the reference in the result must exist.
     uint32_t expected = held.strong_before == 1 ? 1u + (is_result ? 1u : 0u) : 0u;
     if (strong < expected) {
       Report(call, state, held.index, "object.released-too-often",

@@ -30,8 +30,8 @@ class FaultList {
   FaultList(Function stack, Function report)
       : stack_(std::move(stack)), report_(std::move(report)) {}
 
-  // Adds a fault.  The first fault of its kind gets the stacks of this thread; that of the host
-  // language only if `can_call_host`.
+  // Adds a fault.  The first fault of its kind gets the native stack of this thread and, if
+  // `can_call_host`, the stack of the host language.
   void Add(const Fault& fault, bool can_call_host);
   // Adds a fault with a stack of the host language that was read earlier.
   void AddLater(const Fault& fault, const String& host_stack);

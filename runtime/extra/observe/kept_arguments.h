@@ -50,7 +50,7 @@ class KeptArguments {
   }
 
   // An argument of which at least two kept references still exist.  One reference may be intended,
-  // such as that of a cache.
+  // for example in a cache.
   struct Leak {
     std::string_view function;
     std::string argument;

@@ -32,10 +32,9 @@ namespace tvm::ffi::extra {
 
 // The kinds of records.
 //
-//   kChange    a call whose words mostly equal those of a call in the same chunk: the offset of
-//   that
-//              record in the chunk, masks with a bit for each word of its payload, the words whose
-//              bits are set
+//   kChange    a call that differs in few words from an earlier call in the same chunk: the offset
+//              of the earlier record in the chunk, masks with a bit for each word of its payload,
+//              the words whose bits are set
 enum class RecordKind : uint64_t { kLibrary = 1, kFunction, kCall, kResult, kChange };
 
 struct RecordSettings {

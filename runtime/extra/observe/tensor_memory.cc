@@ -21,8 +21,8 @@ bool IsUnlikely(DLDataType dtype) {
   return dtype.code == kDLBool || dtype.bits >= 32 || (IsFloat(dtype) && dtype.bits == 16);
 }
 
-// The pattern of a word.  Its first bits are those of a NaN of each size, the others depend on the
-// number of the word.
+// Returns the fill pattern of a word.  Its first bits are the bits of a NaN of each size; the other
+// bits depend on the number of the word.
 template <typename Word>
 Word PatternOf(size_t number) {
   if constexpr (sizeof(Word) == 1) {
@@ -42,7 +42,7 @@ bool IsFilledWith(const char* address, size_t number) {
   return word == PatternOf<Word>(number);
 }
 
-// Calls visit(Word()) for the largest word whose size divides that of an element.
+// Calls visit(Word()) for the largest word whose size divides the size of an element.
 template <typename Visit>
 void WithWord(size_t element_bytes, Visit&& visit) {
   if (element_bytes % 8 == 0) return visit(uint64_t{});

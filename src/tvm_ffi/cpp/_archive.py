@@ -106,7 +106,7 @@ class _ArchiveError(Exception):
     """Error: an archive has content that no cache has."""
 
 
-# What `zipfile` raises for damaged archives, and `_ArchiveError`.
+# Exceptions of `zipfile` for damaged archives, and `_ArchiveError`.
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,

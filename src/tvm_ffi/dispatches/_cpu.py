@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU features: names, the levels of x86-64 that consist of them, and those of the processor."""
+"""CPU features: their names, the levels of x86-64, and the features of this processor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..registry import get_global_func
 
 __all__ = ["feature_names", "features_of", "processor_features"]
 
-# Features of each level in addition to those of the previous level, as far as the runtime reports
-# them (ORDER cpu-features).
+# Features that each level adds to the previous level, as far as the runtime reports them
+# (ORDER cpu-features).
 _LEVELS = {
     "x86-64": (),
     "x86-64-v2": ("ssse3", "sse4.1", "sse4.2", "popcnt"),
