@@ -37,7 +37,8 @@ struct RawResult {
 };
 static_assert(sizeof(RawResult) == sizeof(TVMFFIAny), "both are returned in the same registers");
 
-#if (defined(__x86_64__) && !defined(_WIN32)) || defined(__aarch64__)
+#if (defined(__x86_64__) && !defined(_WIN32)) || defined(__aarch64__) || \
+    (defined(__riscv) && __riscv_xlen == 64)
 constexpr bool kReturnsInRegisters = true;
 #else
 constexpr bool kReturnsInRegisters = false;  // on other processors, hooks stay function pointers

@@ -335,7 +335,11 @@ def _stack() -> traceback.StackSummary:
     """Return the stack of this thread up to the innermost frame outside of this package."""
     import traceback
 
-    return traceback.extract_stack(_outside())
+    # Copies without the code objects that frames have since Python 3.13 and that pickle refuses.
+    return traceback.StackSummary.from_list(
+        traceback.FrameSummary(frame.filename, frame.lineno, frame.name, line=frame.line)
+        for frame in traceback.extract_stack(_outside())
+    )
 
 
 def _outside() -> FrameType | None:
