@@ -135,6 +135,10 @@ const TVMFFITypeInfo* TypeTable::Find(int32_t index) const {
 const TVMFFITypeInfo& TypeTable::FindOrPlaceholder(int32_t index) {
   if (const TVMFFITypeInfo* info = Find(index)) return *info;
   std::lock_guard<std::mutex> lock(mutex_);
+  return Placeholder(index);
+}
+
+const TVMFFITypeInfo& TypeTable::Placeholder(int32_t index) {
   auto found = placeholders_.find(index);
   if (found != placeholders_.end()) return found->second;
   bool is_shared = placeholders_.size() >= kMaxPlaceholders;
@@ -387,10 +391,12 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
         position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone;
     if (is_taken) {
       const Entry* entry = FindEntry(index);
+      std::string_view key =
+          View(entry == nullptr ? Placeholder(index).type_key : entry->info.type_key);
       return Duplicate{entry == nullptr ? nullptr : entry->registrant, "type attribute",
-                       Concat(KeyOf(index), ".", name), "RuntimeError",
+                       Concat(key, ".", name), "RuntimeError",
                        Concat("TypeAttr `", name, "` is already registered for type index ", index,
-                              " (`", KeyOf(index), "`)")};
+                              " (`", key, "`)")};
     }
     AddAttr(&column, position, AttrToStore(name, value));
     return std::nullopt;

@@ -111,6 +111,7 @@ class TypeTable {
   std::atomic<Entry*>& SlotOf(int32_t index);
   void AddField(Entry* entry, const TVMFFIFieldInfo& info);
   static void AddAttr(Column* column, size_t position, Value owned);
+  const TVMFFITypeInfo& Placeholder(int32_t index);  // under the lock; see FindOrPlaceholder
   Column& GetOrAddColumn(std::string_view name);
   // Returns a NUL-terminated copy of the text that lives as long as the table.
   std::string_view Intern(std::string_view text) { return strings_.emplace_back(text); }

@@ -194,7 +194,7 @@ TEST_CASE("stream operators visible only at the throw are found") {
 TEST_CASE("manipulators act as on an ostream") {
   Error error = Thrown([] {
     TVM_FFI_THROW(E) << std::boolalpha << true << std::hex << 255 << " " << -1 << " "
-                     << static_cast<short>(-2) << " " << -3L << std::dec << std::setw(4)
+                     << static_cast<short>(-2) << " " << -3LL << std::dec << std::setw(4)
                      << std::setfill('0') << 7 << std::fixed << std::setprecision(2) << 3.14159;
   });
   CHECK_EQ(error.message(), "trueff ffffffff fffe fffffffffffffffd00073.14");

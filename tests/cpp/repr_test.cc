@@ -335,6 +335,19 @@ std::string Address(const Any& value) {
   return text.str();
 }
 
+// Sets an environment variable; an empty value removes the variable.
+void SetVariable(const char* name, const char* value) {
+#ifdef _WIN32
+  _putenv_s(name, value);
+#else
+  if (*value == '\0') {
+    unsetenv(name);
+  } else {
+    setenv(name, value, 1);
+  }
+#endif
+}
+
 TEST_CASE("addresses on request") {
   Any bare = Make<BareObj>();
   List<Any> list{bare};
@@ -343,16 +356,16 @@ TEST_CASE("addresses on request") {
   auto point = make_object<PointObj>();
   point->rest = color;
   Any object = ObjectRef(ObjectPtr<Object>(point));
-  setenv("TVM_FFI_REPR_WITH_ADDR", "1", 1);
+  SetVariable("TVM_FFI_REPR_WITH_ADDR", "1");
   CHECK_EQ(Repr(array), "([test.repr.Bare" + Address(bare) + "]" + Address(list) +
                             ", 1, \"a long string on the heap\", Shape(1), <2>)" + Address(array));
   CHECK_EQ(Repr(object), "test.repr.Point" + Address(object) +
                              "(x=1, label=\"a\", rest=test.repr.Color.red" + Address(color) + ")");
   list.Set(0, list);
   CHECK_EQ(Repr(list), "[..." + Address(list) + "]" + Address(list));
-  setenv("TVM_FFI_REPR_WITH_ADDR", "0", 1);
+  SetVariable("TVM_FFI_REPR_WITH_ADDR", "0");
   CHECK_EQ(Repr(list), "[...]");
-  unsetenv("TVM_FFI_REPR_WITH_ADDR");
+  SetVariable("TVM_FFI_REPR_WITH_ADDR", "");
   list.clear();
 }
 

@@ -237,6 +237,9 @@ TEST_CASE("an attribute is set once per type") {
                "TypeAttr `test.once` is already registered for type index 70");
   CHECK(SameBytes(Column("test.once")->data[70], Int(1)));
   CHECK_EQ(RegisterAttr(71, "test.once", Int(3)), 0);
+  CHECK_EQ(RegisterAttr(4999, "test.once", Int(4)), 0);  // no type has this index
+  CHECK_RAISES(RegisterAttr(4999, "test.once", Int(5)), "RuntimeError",
+               "already registered for type index 4999 (`<unregistered type 4999>`)");
 }
 
 TEST_CASE("an attribute is kept as an owned value") {
