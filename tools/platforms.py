@@ -78,7 +78,9 @@ def main() -> None:
 def _run_platform(name: str, folder: Path, doctest: Path, jobs: str) -> tuple[str, str, bool]:
     """Return what was built, the result of the tests, and whether all is as expected."""
     platform = PLATFORMS[name]
-    environment = {**os.environ, **dict(platform.variables), "ZIG": _zig(), "WINEDEBUG": "-all"}
+    environment = {**os.environ, **dict(platform.variables), "ZIG": _zig()}
+    if platform.emulator == "wine":
+        environment |= {"WINEDEBUG": "-all", "WINEPATH": _wine_path(folder)}
 
     def run(*command: str | Path) -> bool:
         print(*command, flush=True)
@@ -147,6 +149,16 @@ def _doctest(build: Path) -> Path:
         "set(PACKAGE_VERSION 2.4.9)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n", encoding="utf-8"
     )
     return folder
+
+
+def _wine_path(build: Path) -> str:
+    """Return the folders in which wine finds the libraries of the build and of the compiler."""
+    folders = [build]
+    for library in ("libstdc++-6.dll", "libwinpthread-1.dll"):
+        command = ["x86_64-w64-mingw32-g++-posix", f"-print-file-name={library}"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        folders.append(Path(result.stdout.strip()).resolve().parent)
+    return ";".join(f"Z:{folder}" for folder in folders)
 
 
 def _zig() -> str:
