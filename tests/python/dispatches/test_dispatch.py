@@ -7,16 +7,19 @@ import copy
 import gc
 import inspect
 import pickle
+import platform
 import random
 import threading
 import weakref
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tvm_ffi
 from tvm_ffi import cpp
+from tvm_ffi.dispatches._cpu import features_of, processor_features
 
 SIGNATURE = (
     "rms_norm(x: T[*b, d], w: T[d], y: out T[*b, d], eps: float = 0.5) "
@@ -107,6 +110,15 @@ def test_it_looks_like_a_function_with_the_signature(norm):
     assert list(inspect.signature(norm).parameters) == ["x", "w", "y", "eps"]
     assert inspect.signature(norm).parameters["eps"].default == 0.5
     assert repr(norm).startswith("<tvm_ffi.Function rms_norm(x: ")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names features of x86-64")
+def test_features_of_the_processor_are_those_that_the_kernel_lists():
+    line = next(x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("flags"))
+    renamed = {"x86-64": "lm", "bmi": "bmi1", "avx512vnni": "avx512_vnni"}
+    known = features_of(["x86-64-v4", "avx512vnni"])
+    flag_of = {name: renamed.get(name, name.replace(".", "_")) for name in known}
+    assert processor_features() == {name for name in known if flag_of[name] in line.split()}
 
 
 def test_no_candidate_fits(recorder):
