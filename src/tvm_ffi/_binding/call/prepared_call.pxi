@@ -446,7 +446,8 @@ cdef PyObject* _call(
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0:
         result = _call_changed(call, values, kwnames)
     elif call.state.stream_device_type == 0 or _cold_renew_stream(call) == 0:
-        result = call_packed(call._function, cell.args, cell.num_args, &call.state)
+        result = call_packed(
+            call._function, cell.callee, cell.args, cell.num_args, &call.state)
     leave_call(cell)
     return result
 
