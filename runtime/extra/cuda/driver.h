@@ -125,6 +125,7 @@ class ContextScope {
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
 
+  bool is_changed() const { return is_changed_; }
   void Restore() {
     if (!is_changed_) return;
     is_changed_ = false;

@@ -69,9 +69,10 @@ TVM_FFI_INLINE Result Start(const Driver& driver, const KernelLaunch& launch) {
                               launch.arguments, nullptr);
 }
 
-TVM_FFI_COLD_CODE void LaunchInContext(const Driver& driver, const KernelLaunch& launch) {
-  ContextScope scope(driver, launch.context);
-  LaunchKernel(driver, launch);
+TVM_FFI_COLD_CODE void LaunchInContext(const Driver& driver, KernelLaunch* launch) {
+  ContextScope scope(driver, launch->context);
+  launch->needs_context = scope.is_changed();
+  LaunchKernel(driver, *launch);
   scope.Restore();
 }
 
@@ -83,11 +84,12 @@ void LaunchKernel(const Driver& driver, const KernelLaunch& launch) {
   Throw(driver, status, launch);
 }
 
-void LaunchKernelAgain(const Driver& driver, const KernelLaunch& launch) {
-  Result status = Start(driver, launch);
+void LaunchKernelAgain(const Driver& driver, KernelLaunch* launch) {
+  if (TVM_FFI_PREDICT_FALSE(launch->needs_context)) return LaunchInContext(driver, launch);
+  Result status = Start(driver, *launch);
   if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
   if (status == kInvalidContext || status == kInvalidHandle) return LaunchInContext(driver, launch);
-  Throw(driver, status, launch);
+  Throw(driver, status, *launch);
 }
 
 }  // namespace tvm::ffi::extra::cuda

@@ -20,6 +20,8 @@ struct KernelLaunch {
   Context context = nullptr;            // the context of the kernel
   const std::string* symbol = nullptr;  // name of the kernel for messages
   int device_id = 0;
+  // True if the last launch had to make the context current.
+  bool needs_context = false;
 };
 
 // Launches a kernel on the current stream of its device.  The context of the kernel must be
@@ -27,9 +29,9 @@ struct KernelLaunch {
 //
 // Fails: RuntimeError that names the kernel, the device, grid, block and shared memory.
 void LaunchKernel(const Driver& driver, const KernelLaunch& launch);
-// Same as LaunchKernel, but makes the context of the kernel current if the driver refuses the
-// launch because another context, or none, is current.
-void LaunchKernelAgain(const Driver& driver, const KernelLaunch& launch);
+// Launches a kernel again, under any current context.  The function asks for the current context
+// only if the last launch had to change it, or the driver refuses the launch because of it.
+void LaunchKernelAgain(const Driver& driver, KernelLaunch* launch);
 
 }  // namespace tvm::ffi::extra::cuda
 

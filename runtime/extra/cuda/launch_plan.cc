@@ -174,6 +174,7 @@ void LaunchPlan::Launch(const Driver& driver, const Choice& choice, const Launch
   ImageOnDevice& device = choice.on_device != nullptr ? *choice.on_device : Load(driver, choice);
   launch->context = device.context();
   ContextScope scope(driver, device.context());
+  launch->needs_context = scope.is_changed();
   launch->kernel = device.Find(index, symbol);
   device.GrantSharedMemory(index, fields[kSharedMemory], symbol);
   if (launch->has_cluster) {

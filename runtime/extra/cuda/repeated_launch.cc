@@ -14,7 +14,7 @@ namespace tvm::ffi::extra::cuda {
 void RepeatedLaunch::Run(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   if (TVM_FFI_PREDICT_FALSE(!CanRepeat(args, num_args))) return RunFirst(args, num_args, result);
   if (!plan_.program().results.empty()) return RunWithResults(args, num_args, result);
-  LaunchKernelAgain(Driver::Get(), launch_);
+  LaunchKernelAgain(Driver::Get(), &launch_);
 }
 
 TVM_FFI_INLINE bool RepeatedLaunch::CanRepeat(const TVMFFIAny* args, int32_t num_args) {
@@ -56,7 +56,7 @@ void RepeatedLaunch::RunWithResults(const TVMFFIAny* args, int32_t num_args, TVM
   SetTensors(args, num_args);  // the shapes of results may depend on the tensors of this call
   std::vector<Tensor> results = AllocateResults(plan_.program(), launch_.device_id, &*call_);
   WriteAddresses();
-  LaunchKernelAgain(Driver::Get(), launch_);
+  LaunchKernelAgain(Driver::Get(), &launch_);
   ReturnResults(results, result);
 }
 

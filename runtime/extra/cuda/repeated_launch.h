@@ -8,8 +8,9 @@
 //   - If only addresses of tensors differ, the call checks the arguments and writes the addresses.
 //   - Otherwise the call does the work of the first call.
 //
-// A repetition allocates only results, and calls only the function of the driver that launches.  A
-// kernel without a tensor on a device runs on the current device, which each call asks for.
+// A repetition allocates only results, and calls only the function of the driver that launches, if
+// the context of the kernel is current.  A kernel without a tensor on a device runs on the current
+// device, for which each call asks the driver.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_REPEATED_LAUNCH_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_REPEATED_LAUNCH_H_
 

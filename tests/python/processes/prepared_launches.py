@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import random
 import sys
 import threading
@@ -72,7 +73,7 @@ def check_repetition() -> None:
 
 
 def check_sizes() -> None:
-    """The grid follows a number on which it depends; a refused number changes nothing."""
+    """Test that the grid follows its numbers, and a refused number changes nothing."""
     x = vector()
     h = module.zero.prepare(x, 4)
     for k, grid in ((4, 3), (3, 4), (3, 4), (12, 1), (4, 3)):
@@ -85,7 +86,7 @@ def check_sizes() -> None:
 
 
 def check_addresses() -> None:
-    """The checks of addresses hold in repetitions."""
+    """Test that the checks of addresses hold in repetitions."""
     h = module.aligned.prepare(at(64), at(16))
     h()
     for changes, text in (({"x": at(16)}, "aligned to 64 bytes"), ({"y": at(8)}, "to 16 bytes")):
@@ -116,13 +117,19 @@ def context(device: int | None) -> None:
 
 
 def check_contexts() -> None:
-    """A launch works under every current context, and does not change the context."""
+    """Test launches under each current context, which they do not change."""
     h = module.scale.prepare(vector(device=(2, 1)), vector(device=(2, 1)))
     for device, number in ((1, 1), (0, 0), (None, 100), (1, 1)):
         context(device)
         for _ in range(2):
             assert values(h)[3] == 12
             assert driver.fake_driver_current_context() == number
+    context(0)
+    for wanted in (2, 1):  # the first launch is refused
+        assert len([line for line in launched(h)[0] if "cuLaunch" in line]) == wanted
+    context(1)
+    assert len(launched(h)[0]) == 2  # asks for the context once more
+    assert len(launched(h)[0]) == 1
     found: list[object] = []
 
     def run() -> None:
@@ -152,7 +159,8 @@ def check_memory() -> None:
         assert allocator.requests == [(5,), (5,)]
         kept = [h(), h(x=vector(5))]
         assert len({id(t) for t in kept}) == len({t.data_ptr() for t in (*kept, result)}) - 1 == 2
-        assert values(lambda: h(k=26), types)[0] == x.address
+        changed = functools.partial(h, k=26)
+        assert values(changed, types)[0] == x.address
         assert allocator.requests[-3:] == [(5,), (26 * 4 + 255,), (5 + 255,)]
         # A failure frees the workspaces.
         num_alive = len(allocator.alive)
@@ -163,21 +171,21 @@ def check_memory() -> None:
         assert h().shape == (5,)
         y, z = module.whole.prepare(None, Source((2, 3), (3, 1), device=(2, 0)))()
         assert (y.shape, z.shape) == ((2, 3, 2), (3, 2, 3))
-        del kept, result, y, z, h
+        del kept, result, y, z, h, changed
         assert not allocator.alive
+    with Allocator() as allocator:
         # Results in repetitions, also after a change of an address.
         h = module.one_result.prepare(vector(3))
-        for x in (None, vector(3), None, vector(3)):
-            found: list[object] = []
-            with run_at_launch(lambda launch: found.append(launch.values(*types[:2])[1])):
-                result = h() if x is None else h(x=x)
-            assert found == [result.data_ptr()]
-        del result, h
+        found: list[object] = []
+        with run_at_launch(lambda launch: found.append(launch.values(*types[:2])[1])):
+            results = [h(), h(x=vector(3)), h(), h(x=vector(3))]
+        assert found == [result.data_ptr() for result in results]
+        del results, h
         assert not allocator.alive
 
 
 def check_capture() -> None:
-    """While a stream is captured, the driver sees the launch only."""
+    """Test that the driver sees only launches while a stream is captured."""
     x, y, stream = vector(), vector(), c_void_p(0x77)
     h = module.attributes.prepare(x)
     with Allocator() as allocator, tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 0x77):
@@ -195,6 +203,7 @@ def check_failures() -> None:
     h()
     # The driver refuses a launch without the context of the kernel with status 400 or 201.
     for failures in ([719], [400, 400], [201, 719]):
+        h()
         for skip, status in enumerate(failures):
             driver.fake_driver_fail(b"cuLaunchKernel", status, skip)
         with pytest.raises(RuntimeError, match=r"kernel `scale_kernel` on cuda:0 with grid \(3,"):
@@ -218,7 +227,7 @@ def check_observers() -> None:
 
 
 def check_copies() -> None:
-    """Copies have kernel arguments of their own."""
+    """Test that copies have kernel arguments of their own."""
     x, y, other = vector(), vector(), vector()
     h = module.scale.prepare(x, y)
     h()
@@ -269,7 +278,7 @@ class Any(ctypes.Structure):
 
 
 def check_c_api() -> None:
-    """A `DLTensor` of the caller may change between runs."""
+    """Change a `DLTensor` of the caller between runs."""
     library = load_lib_ctypes("pytvmffi", "tvm_ffi", "RTLD_GLOBAL")
     extents, strides = (c_int64 * 2)(3, 4), (c_int64 * 2)(4, 1)
     x = Tensor(data=0x1000, ndim=2, shape=extents, strides=strides)
@@ -349,7 +358,7 @@ def result_of(run) -> object:
 
 
 def check_agreement() -> None:
-    """Random changes of prepared calls give the launches and errors of direct calls."""
+    """Compare random changes of prepared calls with direct calls."""
     chosen = random.Random(7)
     for name in ("scale", "zero", "shared", "aligned", "product"):
         function = getattr(module, name)
