@@ -111,6 +111,7 @@ TARGETS: tuple[Target, ...] = (
     Target("wrapper_call", FLOOR, 1.1),
     Target("launch_call", FLOOR, 1.1),
     Target("launch_module_call", "launch_call", 1.15),
+    Target("prepared_launch", ABSOLUTE, 60.0),
     Target("wrapper_compile", ABSOLUTE, 300.0),
     Target("wrapper_llvm_call", FLOOR, 1.1),
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),
