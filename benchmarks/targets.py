@@ -89,6 +89,7 @@ TARGETS: tuple[Target, ...] = (
     Target("prepared_batch", ABSOLUTE, 1500.0),
     Target("prepared_torch", "checked_torch", 0.35),
     Target("prepared_torch_changed", "checked_torch", 0.60),
+    Target("prepared_torch_set", "checked_torch", 1.0),
     Target("from_numpy", INCUMBENT, 0.40),
     Target("to_numpy", INCUMBENT, 0.80),
     Target("field_read", INCUMBENT, 0.40),
