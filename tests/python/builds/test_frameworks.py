@@ -135,7 +135,7 @@ def test_the_hook_of_triton_is_set_and_calls_the_previous_one(run_python, tmp_pa
 
 
 def write_module(folder, name, text):
-    """Write a module of packages without content, such as ``a.b.c``."""
+    """Write a module, whose packages have no content; `name` is its dotted name."""
     *packages, module = name.split(".")
     for package in packages:
         folder = folder / package
