@@ -3,7 +3,8 @@
 
 The floor column is the hand-written launch, ``launch/by_hand.c``.  All use the tests' fake CUDA
 driver, which records each call.  One program calls the three functions alternately, with two
-tensors and a number.
+tensors and a number.  The row of a prepared launch, with seven tensors and twelve numbers, has the
+time above the driver's function.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from results import FLOOR, OURS, Row, Samples, Unavailable
 from scratch_environment import SetupError, run_program
 
 SOURCES = BENCHMARKS / "launch"
-LAUNCH_ROWS = ("launch_call", "launch_module_call")
+LAUNCH_ROWS = ("launch_call", "launch_module_call", "prepared_launch")
 
 _GENERATE = """
 import sys, tvm_ffi
@@ -28,7 +29,13 @@ ptx += ".entry scale(.param .u64 x, .param .u64 y, .param .u32 n, .param .f32 a)
 text = "scale(x: float32[n], y: out float32[n], a: float = 1.0)"
 arguments = ["x", "y", "int32 n", "float32 a"]
 plan = codegen.make_launch_plan(text, ptx, arguments=arguments, grid="cdiv(n, 256)", block=256)
-tvm_ffi.export_library(sys.argv[1], codegen.launch_module(plan))
+tensors, numbers = [f"t{i}" for i in range(7)], [f"k{i}" for i in range(12)]
+text = ", ".join([*(f"{t}: float32[n, m]" for t in tensors), *(f"{k}: int" for k in numbers)])
+entry = ", ".join(f".param .u64 p{i}" for i in range(19))
+ptx = f".version 8.0 .target sm_80 .entry many({entry}) {{ ret; }}"
+many = codegen.make_launch_plan(
+    f"many({text})", ptx, arguments=[*tensors, *numbers], grid="cdiv(n, 8)", block=256)
+tvm_ffi.export_library(sys.argv[1], codegen.launch_module([plan, many]))
 print(codegen.c.source_of([plan]), end="")
 """
 
@@ -40,6 +47,7 @@ def measure_launch(
     rows = [
         Row("launch_call", "checks and launch of a generated C function", "ns"),
         Row("launch_module_call", "checks and launch of a launch module", "ns"),
+        Row("prepared_launch", "prepared launch, 19 arguments", "ns"),
     ]
     progress("launches")
     try:
@@ -58,9 +66,11 @@ def _measure(interpreter: Interpreter, rounds: int, rows: list[Row]) -> None:
     generated.write_text(interpreter.run("-c", _GENERATE, str(module)), encoding="utf-8")
     lines = _timed(folder, generated, module, library_of(interpreter), rounds).splitlines()
     values = [[float(word) for word in line.split()] for line in lines]
-    for column, row in enumerate(rows):
+    *calls, prepared = rows
+    for column, row in enumerate(calls):
         row.cells[OURS] = Samples([line[column] for line in values])
         row.cells[FLOOR] = Samples([line[2] for line in values])
+    prepared.cells[OURS] = Samples([line[3] - line[4] for line in values])
 
 
 def _timed(folder: Path, generated: Path, module: Path, library: Path, rounds: int) -> str:

@@ -164,6 +164,14 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         among_arrays=True,
     ),
     StatementRow(
+        "prepared_torch_set",
+        "one tensor of a prepared call set",
+        "call.x = other",
+        _PREPARED_TORCH,
+        "call.x is x",
+        among_arrays=True,
+    ),
+    StatementRow(
         "from_numpy",
         "from_dlpack(NumPy array)",
         "from_dlpack(matrix)",

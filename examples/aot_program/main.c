@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ahead-of-time program that contains its kernels and the runtime, without Python or shared
- * libraries.  It calls functions by symbol, through the system library, and as global functions. */
+ * libraries.  It calls functions by symbol, through the system library, and as global functions,
+ * and it prepares a call that runs several times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_prepared.h>
 
 /* ---- Errors: a failed call returns -1; the Error object is in the thread's error slot ----------
  */
@@ -116,6 +118,31 @@ static void call_a_global_function(void) {
          (long long)call_global("aot_program.scale", &arg, 1).v_int64);
 }
 
+/* ---- 4. Prepared calls: calls of the same kernel for several inputs ----------------------------
+ */
+
+static void run_a_prepared_call(DLTensor* x, DLTensor* y) {
+  static float inputs[2][4] = {{1, -2, 3, -4}, {-5, 6, -7, 8}};
+  TVMFFIObjectHandle function = NULL, prepared = NULL;
+  TVMFFIAny args[2] = {{.type_index = kTVMFFIDLTensorPtr}, {.type_index = kTVMFFIDLTensorPtr}};
+  args[0].v_ptr = x;
+  args[1].v_ptr = y;
+  if (TVMFFIFunctionCreate(NULL, &__tvm_ffi_lenet_relu, NULL, &function) != 0) stop("create");
+  int status = TVMFFIPreparedCreate(function, NULL, args, 2, &prepared);
+  TVMFFIObjectDecRef(function); /* the prepared call owns another reference */
+  if (status != 0) stop("prepare");
+  for (int i = 0; i < 2; ++i) {
+    int32_t slot = 0;
+    TVMFFIAny address = {.type_index = kTVMFFIOpaquePtr};
+    address.v_ptr = inputs[i];
+    if (TVMFFIPreparedUpdate(prepared, &slot, &address, 1) != 0) stop("update");
+    if (TVMFFIPreparedRun(&prepared, 1, NULL, NULL) != 0) stop("run");
+    const float* values = (const float*)y->data;
+    printf("prepared    relu = [%g, %g, %g, %g]\n", values[0], values[1], values[2], values[3]);
+  }
+  TVMFFIObjectDecRef(prepared);
+}
+
 int main(void) {
   float input[4] = {-1, 2, -3, 4}, output[4] = {0};
   int64_t shape[1] = {4}, strides[1] = {1};
@@ -124,5 +151,6 @@ int main(void) {
   call_the_symbol(&x, &y);
   call_by_name(&y);
   call_a_global_function();
+  run_a_prepared_call(&x, &y);
   return EXIT_SUCCESS;
 }

@@ -35,6 +35,15 @@ int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index
 // Returns the C entry that the function had before observers replaced it, as an address.
 const void* OwnEntryOf(const void* function);
 
+// Creates the form of a function that one prepared call (c_prepared.h) calls instead of the
+// function: a function object that keeps state between its calls, which are never concurrent.
+// Returns an owned handle, or null for a function that has no such form.
+using NewPreparedForm = void* (*)(void* function);
+// Adds a kind of forms.  Only while the library is loaded.
+void AddPreparedForm(NewPreparedForm create);
+// Returns the form of a function, owned; null if it has none.
+void* PreparedFormOf(void* function);
+
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.
 struct HostLock {

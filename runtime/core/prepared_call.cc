@@ -14,17 +14,41 @@
 
 #include "call_environment.h"
 #include "error.h"
+#include "extra_layer.h"
 #include "function.h"
 
 namespace tvm::ffi::runtime {
+
+// ---- Forms of functions -------------------------------------------------------------------------
+
 namespace {
 
+constexpr size_t kMaxForms = 4;
+NewPreparedForm forms[kMaxForms];
+size_t num_forms = 0;
+
+}  // namespace
+
+void AddPreparedForm(NewPreparedForm create) { forms[num_forms++] = create; }
+
+void* PreparedFormOf(void* function) {
+  for (size_t i = 0; i < num_forms; ++i) {
+    if (void* form = forms[i](function)) return form;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// ---- Prepared calls -----------------------------------------------------------------------------
+
 static_assert(sizeof(void*) < 8 ||
-                  (offsetof(TVMFFIPreparedCell, device) == 32 && sizeof(TVMFFIPreparedCell) == 56),
+                  (offsetof(TVMFFIPreparedCell, device) == 32 && sizeof(TVMFFIPreparedCell) == 64),
               "graph executors are compiled with this layout");
 
 struct PreparedObject : FunctionObject, TVMFFIPreparedCell {
   using NestsDeeply = void;  // an argument may be a prepared call, and so on
+  Ref<FunctionObject> form;  // null: `callee` is `function`
   ~PreparedObject() noexcept(false) {
     // The members below release the references, also when a deleter unwinds a cancelled thread.
     auto owned_function = Ref<FunctionObject>::Adopt(function);
@@ -185,6 +209,8 @@ Ref<PreparedObject> NewPrepared(TVMFFIObjectHandle function, TVMFFIObjectHandle 
   call->cpp_call = nullptr;
   call->function = Ref<FunctionObject>::Share(function).release();
   call->checks = Ref<FunctionObject>::Share(checks).release();
+  call->form = Ref<FunctionObject>::Adopt(PreparedFormOf(function));
+  call->callee = call->form ? call->form.header() : function;
   call->args = reinterpret_cast<TVMFFIAny*>(call.get() + 1);
   for (int32_t i = 0; i < num_args; ++i) {
     call->args[i] = OwnedArgument(args[i], i).Release();
@@ -217,8 +243,8 @@ void Update(PreparedObject* call, const int32_t* slots, const TVMFFIAny* values,
 // ---- Runs ---------------------------------------------------------------------------------------
 
 int Invoke(PreparedObject* call, TVMFFIAny* result) {
-  auto* function = static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(call->function));
-  return function->safe_call(function, call->args, call->num_args, result);
+  auto* callee = static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(call->callee));
+  return callee->safe_call(callee, call->args, call->num_args, result);
 }
 
 int InvokeInEnvironment(PreparedObject* call, TVMFFIAny* result) {

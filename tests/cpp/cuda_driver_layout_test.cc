@@ -10,6 +10,8 @@
 
 namespace ours = tvm::ffi::extra::cuda;
 
+static_assert(ours::kInvalidContext == CUDA_ERROR_INVALID_CONTEXT, "");
+static_assert(ours::kInvalidHandle == CUDA_ERROR_INVALID_HANDLE, "");
 static_assert(ours::kJitErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER, "");
 static_assert(ours::kJitErrorLogBufferSizeBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, "");
 static_assert(ours::kMaxDynamicSharedSizeBytes == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -281,6 +281,7 @@ TEST_CASE("a run sets the environment of its call and restores the previous one"
   CHECK_EQ(seen.stream, nullptr);
   CHECK_FALSE(seen.has_allocator);
   TVMFFIPreparedCell* cell = TVMFFIPreparedGetCellPtr(call.handle);
+  CHECK_EQ(cell->callee, cell->function);
   cell->device = {kDLCUDA, 3};
   cell->stream = &mark;
   cell->allocator = &RefuseToAllocate;

@@ -17,6 +17,7 @@
 #include "cuda/kernel_launch.h"
 #include "cuda/launch_plan.h"
 #include "cuda/module_format.h"
+#include "cuda/repeated_launch.h"
 #include "module/module_class.h"
 
 namespace tvm::ffi::extra {
@@ -57,16 +58,16 @@ class CudaModuleObj final : public ModuleObj {
   Optional<String> GetFunctionDoc(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    const SavedPlan* plan = PlanOf(found->second);
-    return String(plan != nullptr ? plan->documentation
+    const LaunchPlan* plan = PlanOf(found->second);
+    return String(plan != nullptr ? plan->saved().documentation
                                   : signatures_[found->second].Documentation());
   }
   using ModuleObj::GetFunctionMetadata;
   Optional<String> GetFunctionMetadata(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    const SavedPlan* plan = PlanOf(found->second);
-    return String(plan != nullptr ? plan->metadata : signatures_[found->second].Metadata());
+    const LaunchPlan* plan = PlanOf(found->second);
+    return String(plan != nullptr ? plan->saved().metadata : signatures_[found->second].Metadata());
   }
 
   Array<String> GetWriteFormats() const override {
@@ -86,6 +87,12 @@ class CudaModuleObj final : public ModuleObj {
   }
 
   void Run(size_t index, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
+  // Returns the launch plan to which a function index belongs; nullptr if the index belongs to a
+  // kernel.
+  const LaunchPlan* PlanOf(size_t index) const {
+    return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()];
+  }
+  const ModuleImages& images() const { return images_; }
 
   Array<String> FunctionNames() const {
     std::vector<std::string> names;
@@ -99,11 +106,6 @@ class CudaModuleObj final : public ModuleObj {
     if (!indices_.emplace(name, indices_.size()).second) {
       TVM_FFI_THROW(ValueError) << "CUDA module: two functions have the name `" << name << "`";
     }
-  }
-  // Returns the launch plan to which a function index belongs; nullptr if the index belongs to a
-  // kernel.
-  const SavedPlan* PlanOf(size_t index) const {
-    return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].saved();
   }
   void RunKernel(size_t index, const TVMFFIAny* args, int32_t num_args);
 
@@ -124,7 +126,9 @@ class KernelFunctionObj : public FunctionObj {
     known_.Add(ffi::detail::ObjectUnsafe::GetHeader(this), name);
   }
 
- private:
+  const CudaModuleObj& module() const { return *module_; }
+  const LaunchPlan* plan() const { return module_->PlanOf(index_); }
+
   static int Call(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     TVM_FFI_SAFE_CALL_BEGIN();
     auto* self = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<KernelFunctionObj>(
@@ -133,9 +137,50 @@ class KernelFunctionObj : public FunctionObj {
     TVM_FFI_SAFE_CALL_END();
   }
 
+ private:
   ObjectPtr<CudaModuleObj> module_;
   size_t index_;
   runtime::KnownFunction known_;  // destroyed before the module, which owns the name
+};
+
+// The function that a prepared call of a launch plan calls.  While observers replace the entry of
+// the plan's function, each call goes through that function.
+class PreparedLaunchObj : public FunctionObj {
+ public:
+  PreparedLaunchObj(ObjectPtr<KernelFunctionObj> function, const LaunchPlan& plan)
+      : function_(std::move(function)), launch_(plan, function_->module().images()) {
+    safe_call = &Call;
+  }
+
+  // Returns an owned handle, or nullptr if the function is not that of a launch plan.
+  static void* New(void* handle) {
+    if (runtime::OwnEntryOf(handle) != reinterpret_cast<const void*>(&KernelFunctionObj::Call)) {
+      return nullptr;
+    }
+    auto function = ffi::detail::ObjectUnsafe::ObjectPtrFromUnowned<KernelFunctionObj>(
+        static_cast<TVMFFIObject*>(handle));
+    const LaunchPlan* plan = function->plan();
+    if (plan == nullptr) return nullptr;
+    return ffi::detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(
+        ObjectPtr<Object>(make_object<PreparedLaunchObj>(std::move(function), *plan)));
+  }
+
+ private:
+  static int Call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    auto* prepared = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<PreparedLaunchObj>(
+        static_cast<TVMFFIObject*>(self));
+    KernelFunctionObj* function = prepared->function_.get();
+    TVMFFISafeCallType entry = __atomic_load_n(&function->safe_call, __ATOMIC_RELAXED);
+    if (TVM_FFI_PREDICT_FALSE(entry != &KernelFunctionObj::Call)) {
+      return entry(ffi::detail::ObjectUnsafe::GetHeader(function), args, num_args, result);
+    }
+    TVM_FFI_SAFE_CALL_BEGIN();
+    prepared->launch_.Run(args, num_args, result);
+    TVM_FFI_SAFE_CALL_END();
+  }
+
+  ObjectPtr<KernelFunctionObj> function_;
+  RepeatedLaunch launch_;  // refers to the module, which the function owns
 };
 
 Optional<Function> CudaModuleObj::GetFunction(const String& name) {
@@ -186,11 +231,15 @@ void CudaModuleObj::RunKernel(size_t index, const TVMFFIAny* args, int32_t num_a
   if (device_id < 0) device_id = CurrentDevice(driver);
   ImageOnDevice& device = images_[0]->on_devices.At(driver, device_id);
   ContextScope scope(driver, device.context());
-  Kernel kernel = device.Find(index, symbol);
+  KernelLaunch launch;
+  launch.kernel = device.Find(index, symbol);
   device.ReserveSharedMemory(index, arguments.launch()[kSharedMemory], symbol);
-  KernelLaunch launch{arguments.launch(), signature.has_cluster, false, false,
-                      arguments.addresses()};
-  LaunchKernel(driver, kernel, symbol, device_id, launch);
+  launch.fields = arguments.launch();
+  launch.has_cluster = signature.has_cluster;
+  launch.arguments = arguments.addresses();
+  launch.symbol = &symbol;
+  launch.device_id = device_id;
+  LaunchKernel(driver, launch);
   scope.Restore();
 }
 
@@ -273,6 +322,7 @@ Array<String> FunctionNames(const ffi::Module& module) {
 }  // namespace cuda
 
 void RegisterCudaModules() {
+  runtime::AddPreparedForm(&cuda::PreparedLaunchObj::New);
   reflection::GlobalDef()
       .def("pytvmffi.CUDAModuleCreate", &cuda::Create)
       .def("pytvmffi.CUDAModuleCreateWithPlans", &cuda::CreateWithPlans)

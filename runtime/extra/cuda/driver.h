@@ -20,6 +20,8 @@ using LoadedImage = struct LoadedImageTag*;  // CUmodule
 using Kernel = struct KernelTag*;
 using Stream = struct StreamTag*;
 
+constexpr Result kInvalidContext = 201;
+constexpr Result kInvalidHandle = 400;
 constexpr int kJitErrorLogBuffer = 5;
 constexpr int kJitErrorLogBufferSizeBytes = 6;
 constexpr int kMaxDynamicSharedSizeBytes = 8;  // kernel attributes
@@ -123,6 +125,7 @@ class ContextScope {
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
 
+  bool is_changed() const { return is_changed_; }
   void Restore() {
     if (!is_changed_) return;
     is_changed_ = false;

@@ -19,26 +19,29 @@ std::string Show(const Dim3& extents) {
          std::to_string(extents.z) + ")";
 }
 
-[[noreturn]] TVM_FFI_COLD_CODE void Throw(const Driver& driver, const char* function, Result status,
-                                          const std::string& symbol, int device_id,
-                                          const LaunchConfig& config) {
-  driver.Throw(function, status,
-               " for kernel `" + symbol + "` on cuda:" + std::to_string(device_id) + " with grid " +
-                   Show(config.grid) + ", block " + Show(config.block) + ", " +
+bool HasAttributes(const KernelLaunch& launch) {
+  return launch.has_cluster || launch.is_cooperative || launch.is_programmatic;
+}
+
+[[noreturn]] TVM_FFI_COLD_CODE void Throw(const Driver& driver, Result status,
+                                          const KernelLaunch& launch) {
+  LaunchConfig config = ConfigOf(launch, nullptr);
+  driver.Throw(HasAttributes(launch) ? "cuLaunchKernelEx" : "cuLaunchKernel", status,
+               " for kernel `" + *launch.symbol + "` on cuda:" + std::to_string(launch.device_id) +
+                   " with grid " + Show(config.grid) + ", block " + Show(config.block) + ", " +
                    std::to_string(config.shared_memory_bytes) + " bytes of dynamic shared memory");
 }
 
 // Launches a kernel with clusters or launch attributes.  Separate from the function for simple
 // launches, because initialising the attributes would slow down every launch.
-TVM_FFI_NO_INLINE void LaunchWithAttributes(const Driver& driver, Kernel kernel,
-                                            const std::string& symbol, int device_id,
-                                            const KernelLaunch& launch, Stream stream) {
+TVM_FFI_NO_INLINE Result StartWithAttributes(const Driver& driver, const KernelLaunch& launch,
+                                             Stream stream) {
   LaunchAttribute attributes[3] = {};
   LaunchConfig config = ConfigOf(launch, stream);
   config.attributes = attributes;
   if (driver.launch_kernel_ex == nullptr) {
     TVM_FFI_THROW(RuntimeError) << "CUDA driver: it is too old for clusters and attributes, which "
-                                << "kernel `" << symbol << "` needs";
+                                << "kernel `" << *launch.symbol << "` needs";
   }
   if (launch.has_cluster) {
     LaunchAttribute& attribute = attributes[config.num_attributes++];
@@ -54,24 +57,39 @@ TVM_FFI_NO_INLINE void LaunchWithAttributes(const Driver& driver, Kernel kernel,
     attributes[config.num_attributes].id = kProgrammaticStreamSerialization;
     attributes[config.num_attributes++].value.flag = 1;
   }
-  Result status = driver.launch_kernel_ex(&config, kernel, launch.arguments, nullptr);
-  if (status != 0) Throw(driver, "cuLaunchKernelEx", status, symbol, device_id, config);
+  return driver.launch_kernel_ex(&config, launch.kernel, launch.arguments, nullptr);
+}
+
+TVM_FFI_INLINE Result Start(const Driver& driver, const KernelLaunch& launch) {
+  auto stream = static_cast<Stream>(TVMFFIEnvGetStream(kDLCUDA, launch.device_id));
+  if (HasAttributes(launch)) return StartWithAttributes(driver, launch, stream);
+  const LaunchValues& at = launch.fields;
+  return driver.launch_kernel(launch.kernel, at[kGrid], at[kGrid + 1], at[kGrid + 2], at[kBlock],
+                              at[kBlock + 1], at[kBlock + 2], at[kSharedMemory], stream,
+                              launch.arguments, nullptr);
+}
+
+TVM_FFI_COLD_CODE void LaunchInContext(const Driver& driver, KernelLaunch* launch) {
+  ContextScope scope(driver, launch->context);
+  launch->needs_context = scope.is_changed();
+  LaunchKernel(driver, *launch);
+  scope.Restore();
 }
 
 }  // namespace
 
-void LaunchKernel(const Driver& driver, Kernel kernel, const std::string& symbol, int device_id,
-                  const KernelLaunch& launch) {
-  auto stream = static_cast<Stream>(TVMFFIEnvGetStream(kDLCUDA, device_id));
-  if (launch.has_cluster || launch.is_cooperative || launch.is_programmatic) {
-    return LaunchWithAttributes(driver, kernel, symbol, device_id, launch, stream);
-  }
-  const LaunchValues& at = launch.fields;
-  Result status = driver.launch_kernel(kernel, at[kGrid], at[kGrid + 1], at[kGrid + 2], at[kBlock],
-                                       at[kBlock + 1], at[kBlock + 2], at[kSharedMemory], stream,
-                                       launch.arguments, nullptr);
+void LaunchKernel(const Driver& driver, const KernelLaunch& launch) {
+  Result status = Start(driver, launch);
   if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
-  Throw(driver, "cuLaunchKernel", status, symbol, device_id, ConfigOf(launch, stream));
+  Throw(driver, status, launch);
+}
+
+void LaunchKernelAgain(const Driver& driver, KernelLaunch* launch) {
+  if (TVM_FFI_PREDICT_FALSE(launch->needs_context)) return LaunchInContext(driver, launch);
+  Result status = Start(driver, *launch);
+  if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
+  if (status == kInvalidContext || status == kInvalidHandle) return LaunchInContext(driver, launch);
+  Throw(driver, status, *launch);
 }
 
 }  // namespace tvm::ffi::extra::cuda

@@ -1,96 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/launch_plan.h"
 
-#include <tvm/ffi/container/array.h>
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/error.h>
 
 #include <cstring>
 
 #include "checks/tensor_properties.h"
 #include "cuda/arguments.h"
 #include "cuda/current_device.h"
-#include "cuda/kernel_launch.h"
+#include "cuda/launch_memory.h"
 
 namespace tvm::ffi::extra::cuda {
-
-// ---- Results and workspaces of one call ---------------------------------------------------------
-
-// Memory that a call allocates: result tensors and workspaces.  The destructor frees the
-// workspaces.  If the call failed, the destructor also frees the result tensors.
-class LaunchPlan::Memory {
- public:
-  Memory(const LaunchProgram& program, const LaunchVariant& variant, int device_id,
-         LaunchCall* call);
-
-  void Return(TVMFFIAny* result) const;
-
- private:
-  Tensor Allocate(const int64_t* shape, int32_t ndim, DLDataType dtype) const;
-  Tensor AllocateResult(const LaunchProgram& program, const LaunchResult& result,
-                        const LaunchCall& call) const;
-  void* AllocateWorkspace(int64_t bytes);
-
-  int device_id_;
-  std::vector<Tensor> results_;
-  std::vector<Tensor> workspace_tensors_;
-};
-
-LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchVariant& variant,
-                           int device_id, LaunchCall* call)
-    : device_id_(device_id) {
-  for (const LaunchResult& result : program.results) {
-    uint32_t index = program.checks.num_parameters + static_cast<uint32_t>(results_.size());
-    results_.push_back(AllocateResult(program, result, *call));
-    call->set_tensor(index, results_.back().GetDLTensorPtr());
-  }
-  for (size_t i = 0; i < variant.arguments.size(); ++i) {
-    if (variant.arguments[i].kind != LaunchArgumentKind::kWorkspace) continue;
-    call->slots()[i].pointer = AllocateWorkspace(call->value(variant.arguments[i].index));
-  }
-}
-
-Tensor LaunchPlan::Memory::Allocate(const int64_t* shape, int32_t ndim, DLDataType dtype) const {
-  return Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ShapeView(shape, static_cast<size_t>(ndim)),
-                              dtype, {kDLCUDA, device_id_});
-}
-
-Tensor LaunchPlan::Memory::AllocateResult(const LaunchProgram& program, const LaunchResult& result,
-                                          const LaunchCall& call) const {
-  std::vector<int64_t> shape;
-  for (uint32_t extent : result.extent_registers) {
-    if (extent != kNone) {
-      shape.push_back(call.value(extent));
-      continue;
-    }
-    ShapeView extents = call.ExtentsIn(result.gap, call.tensor(result.gap_tensor));
-    shape.insert(shape.end(), extents.begin(), extents.end());
-  }
-  const std::vector<DLDataType>& dtypes = program.checks.dtype_sets[result.dtype_set];
-  size_t index = 0;
-  if (result.dtype_register != kNone)
-    index = static_cast<size_t>(call.value(result.dtype_register));
-  return Allocate(shape.data(), static_cast<int32_t>(shape.size()),
-                  dtypes[index < dtypes.size() ? index : 0]);
-}
-
-// Returns workspace memory with the same alignment as in generated wrappers; nullptr for 0 bytes.
-void* LaunchPlan::Memory::AllocateWorkspace(int64_t bytes) {
-  constexpr int64_t kAlignment = 256;
-  if (bytes == 0) return nullptr;
-  if (bytes <= INT64_MAX - kAlignment) bytes += kAlignment - 1;
-  workspace_tensors_.push_back(Allocate(&bytes, 1, {kDLUInt, 8, 1}));
-  const DLTensor* tensor = workspace_tensors_.back().GetDLTensorPtr();
-  auto first = reinterpret_cast<uintptr_t>(tensor->data) + tensor->byte_offset + kAlignment - 1;
-  return reinterpret_cast<void*>(first - first % kAlignment);
-}
-
-void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
-  Any value;
-  if (results_.size() == 1) value = results_[0];
-  if (results_.size() > 1) value = Array<Any>(results_.begin(), results_.end());
-  *result = ffi::detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(value));
-}
 
 namespace {
 
@@ -149,18 +69,25 @@ LaunchPlan::LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel)
 void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t num_args,
                      TVMFFIAny* result) const {
   LaunchCall call(program_, args, num_args);
-  if (has_conditions_) EvaluateConditions(&call);
   const Driver& driver = Driver::Get();
-  const DLTensor* first = nullptr;
-  if (program_.first_tensor != kNone) first = call.tensor(program_.first_tensor);
+  Choice choice = Choose(images, driver, &call);
+  KernelLaunch launch;
+  if (!needs_memory_) return Launch(driver, choice, call, &launch);
+  std::vector<Tensor> results = AllocateResults(program_, choice.device_id, &call);
+  Workspaces workspaces(program_.variants[choice.variant], choice.device_id, call);
+  Launch(driver, choice, call, &launch);
+  ReturnResults(results, result);
+}
+
+// Evaluates the conditions, chooses a launch variant and computes its launch fields.
+LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images, const Driver& driver,
+                                      LaunchCall* call) const {
+  if (has_conditions_) EvaluateConditions(call);
+  const DLTensor* first = FirstTensorOf(*call);
   int device_id = first != nullptr ? first->device.device_id : CurrentDevice(driver);
-  Choice choice = Choose(images, driver, device_id, call);
-  const LaunchVariant& variant = program_.variants[choice.variant];
-  call.Execute(variant.fields_start);
-  if (!needs_memory_) return Launch(driver, device_id, choice, call);
-  Memory memory(program_, variant, device_id, &call);
-  Launch(driver, device_id, choice, call);
-  if (!program_.results.empty()) memory.Return(result);
+  Choice choice = ChooseVariant(images, driver, device_id, *call);
+  call->Execute(program_.variants[choice.variant].fields_start);
+  return choice;
 }
 
 void LaunchPlan::EvaluateConditions(LaunchCall* call) const {
@@ -180,18 +107,18 @@ std::atomic<ImageOnDevice*>* LaunchPlan::CachedImage(size_t variant, int device_
 }
 
 // Returns the first launch variant whose condition holds and that has an image for the device.
-TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
-                                                     const Driver& driver, int device_id,
-                                                     const LaunchCall& call) const {
+TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::ChooseVariant(const ModuleImages& images,
+                                                            const Driver& driver, int device_id,
+                                                            const LaunchCall& call) const {
   for (size_t i = 0; i < program_.variants.size(); ++i) {
     const LaunchVariant& variant = program_.variants[i];
     if (variant.condition != kNone && call.value(variant.condition_result) == 0) continue;
     if (const std::atomic<ImageOnDevice*>* cached = CachedImage(i, device_id)) {
       ImageOnDevice* known = cached->load(std::memory_order_acquire);
-      if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return {i, nullptr, known};
+      if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return {i, device_id, nullptr, known};
     }
     if (ModuleImage* best = BestOf(variant, images, CapabilityOf(driver, device_id))) {
-      return {i, best, nullptr};
+      return {i, device_id, best, nullptr};
     }
   }
   FailNoImage(driver, device_id, call);
@@ -216,43 +143,45 @@ size_t LaunchPlan::KernelOf(const LaunchVariant& variant, const LaunchCall& call
 }
 
 // Returns the chosen image as it is loaded on the device.  Loads the image if necessary.
-ImageOnDevice& LaunchPlan::Load(const Driver& driver, int device_id, const Choice& choice) const {
-  ImageOnDevice& loaded = choice.image->on_devices.At(driver, device_id);
-  if (std::atomic<ImageOnDevice*>* cached = CachedImage(choice.variant, device_id)) {
+ImageOnDevice& LaunchPlan::Load(const Driver& driver, const Choice& choice) const {
+  ImageOnDevice& loaded = choice.image->on_devices.At(driver, choice.device_id);
+  if (std::atomic<ImageOnDevice*>* cached = CachedImage(choice.variant, choice.device_id)) {
     cached->store(&loaded, std::memory_order_release);
   }
   return loaded;
 }
 
-void LaunchPlan::Launch(const Driver& driver, int device_id, const Choice& choice,
-                        const LaunchCall& call) const {
+void LaunchPlan::Launch(const Driver& driver, const Choice& choice, const LaunchCall& call,
+                        KernelLaunch* launch) const {
   const LaunchVariant& variant = program_.variants[choice.variant];
   void** addresses = call.addresses();
   for (size_t i = 0; i < variant.arguments.size(); ++i) {
     addresses[i] = AddressOfArgument(variant.arguments[i], call, &call.slots()[i]);
   }
-  KernelLaunch launch;
+  LaunchValues& fields = launch->fields;
   for (size_t i = 0; i < kNumLaunchFields; ++i) {
-    launch.fields[i] = static_cast<uint32_t>(call.value(variant.field_registers[i]));
+    fields[i] = static_cast<uint32_t>(call.value(variant.field_registers[i]));
   }
-  launch.has_cluster = (variant.flags & 1) != 0;
-  launch.is_cooperative = (variant.flags & 2) != 0;
-  launch.is_programmatic = (variant.flags & 4) != 0;
-  launch.arguments = addresses;
+  launch->has_cluster = (variant.flags & 1) != 0;
+  launch->is_cooperative = (variant.flags & 2) != 0;
+  launch->is_programmatic = (variant.flags & 4) != 0;
+  launch->arguments = addresses;
+  launch->device_id = choice.device_id;
   size_t kernel = variant.kernel_register == kNone ? 0 : KernelOf(variant, call);
   const std::string& symbol = variant.kernels[kernel];
+  launch->symbol = &symbol;
   size_t index = first_kernels_[choice.variant] + kernel;
-  ImageOnDevice& device =
-      choice.on_device != nullptr ? *choice.on_device : Load(driver, device_id, choice);
+  ImageOnDevice& device = choice.on_device != nullptr ? *choice.on_device : Load(driver, choice);
+  launch->context = device.context();
   ContextScope scope(driver, device.context());
-  Kernel handle = device.Find(index, symbol);
-  device.GrantSharedMemory(index, launch.fields[kSharedMemory], symbol);
-  if (launch.has_cluster) {
-    const LaunchValues& fields = launch.fields;
+  launch->needs_context = scope.is_changed();
+  launch->kernel = device.Find(index, symbol);
+  device.GrantSharedMemory(index, fields[kSharedMemory], symbol);
+  if (launch->has_cluster) {
     device.GrantCluster(index, fields[kCluster] * fields[kCluster + 1] * fields[kCluster + 2],
                         symbol);
   }
-  LaunchKernel(driver, handle, symbol, device_id, launch);
+  LaunchKernel(driver, *launch);
   scope.Restore();
 }
 

@@ -14,6 +14,7 @@
 
 #include "cuda/architecture.h"
 #include "cuda/devices.h"
+#include "cuda/kernel_launch.h"
 #include "cuda/launch_call.h"
 #include "cuda/launch_program.h"
 
@@ -46,6 +47,16 @@ struct SavedPlan {
 
 class LaunchPlan {
  public:
+  // The launch variant (one kernel with its images and condition) and the device image that a call
+  // uses.
+  struct Choice {
+    size_t variant;
+    int device_id;
+    ModuleImage* image;  // the image to load; nullptr if `on_device` is set
+    // The loaded image; nullptr before the first launch of the variant on the device.
+    ImageOnDevice* on_device;
+  };
+
   // Reads the launch program of the saved plan.  first_kernel: index of the plan's first kernel
   // among all kernels of the module.
   //
@@ -53,29 +64,31 @@ class LaunchPlan {
   LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel);
 
   const SavedPlan& saved() const { return saved_; }
+  const LaunchProgram& program() const { return program_; }
   size_t num_kernels() const { return num_kernels_; }
+  bool needs_memory() const { return needs_memory_; }
+
   void Run(const ModuleImages& images, const TVMFFIAny* args, int32_t num_args,
            TVMFFIAny* result) const;
 
- private:
-  // The launch variant (one kernel with its images and condition) and the device image that a call
-  // uses.
-  struct Choice {
-    size_t variant;
-    ModuleImage* image;  // the image to load; nullptr if `on_device` is set
-    // The loaded image; nullptr before the first launch of the variant on the device.
-    ImageOnDevice* on_device;
-  };
-  class Memory;
+  // The steps of Run, for launches that are repeated.  Choose evaluates the conditions and computes
+  // the launch fields of the chosen variant; Launch writes the kernel arguments and *launch, and
+  // launches the kernel.  The arguments of *launch are in the memory of `call`.
+  Choice Choose(const ModuleImages& images, const Driver& driver, LaunchCall* call) const;
+  void Launch(const Driver& driver, const Choice& choice, const LaunchCall& call,
+              KernelLaunch* launch) const;
+  // Returns the tensor on whose device the kernel runs; nullptr for the current device.
+  const DLTensor* FirstTensorOf(const LaunchCall& call) const {
+    return program_.first_tensor != kNone ? call.tensor(program_.first_tensor) : nullptr;
+  }
 
+ private:
   void EvaluateConditions(LaunchCall* call) const;
-  Choice Choose(const ModuleImages& images, const Driver& driver, int device_id,
-                const LaunchCall& call) const;
+  Choice ChooseVariant(const ModuleImages& images, const Driver& driver, int device_id,
+                       const LaunchCall& call) const;
   std::atomic<ImageOnDevice*>* CachedImage(size_t variant, int device_id) const;
   [[noreturn]] void FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const;
-  ImageOnDevice& Load(const Driver& driver, int device_id, const Choice& choice) const;
-  void Launch(const Driver& driver, int device_id, const Choice& choice,
-              const LaunchCall& call) const;
+  ImageOnDevice& Load(const Driver& driver, const Choice& choice) const;
   size_t KernelOf(const LaunchVariant& variant, const LaunchCall& call) const;
 
   SavedPlan saved_;

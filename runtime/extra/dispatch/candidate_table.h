@@ -95,11 +95,9 @@ class CandidateTable {
 
  private:
   TVM_FFI_INLINE DLDevice DeviceOf(const DispatchRun& run) const {
-    if (!program_.device_tensors.empty()) {
-      const DLTensor* tensor = run.tensor(first_device_tensor_);
-      if (TVM_FFI_PREDICT_TRUE(tensor != nullptr)) return tensor->device;
-    }
-    return LaterDeviceOf(run);
+    if (program_.device_tensors.empty()) return {kDLCPU, 0};
+    const DLTensor* tensor = run.tensor(first_device_tensor_);
+    return TVM_FFI_PREDICT_TRUE(tensor != nullptr) ? tensor->device : LaterDeviceOf(run);
   }
   DLDevice LaterDeviceOf(const DispatchRun& run) const;
   TVM_FFI_INLINE const List& ListFor(DLDevice device) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/extra_layer.h"
 #include "dispatch/candidate_table.h"
 #include "dispatch/cpu_features.h"
 #include "registration.h"
@@ -127,6 +128,22 @@ class BoundChoiceObj : public FunctionObj {
     safe_call = Call;
   }
 
+  // Returns the form of a bound choice that calls the form of the candidate, owned; nullptr if the
+  // function is no bound choice, or the candidate has no form.
+  static void* NewForm(void* handle) {
+    if (runtime::OwnEntryOf(handle) != reinterpret_cast<const void*>(&Call)) return nullptr;
+    const auto* bound = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<BoundChoiceObj>(
+        static_cast<TVMFFIObject*>(handle));
+    if (bound->table_ == nullptr) return nullptr;
+    void* form = runtime::PreparedFormOf(ffi::detail::ObjectUnsafe::GetHeader(bound->function_));
+    if (form == nullptr) return nullptr;
+    auto owned = ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(
+        static_cast<TVMFFIObject*>(form));
+    auto made = make_object<BoundChoiceObj>(bound->core_, bound->table_, owned.get());
+    made->form_ = std::move(owned);
+    return ffi::detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(ObjectPtr<Object>(made));
+  }
+
  private:
   static int Call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     auto* bound = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<BoundChoiceObj>(
@@ -138,8 +155,9 @@ class BoundChoiceObj : public FunctionObj {
   }
 
   std::shared_ptr<Core> core_;
-  const CandidateTable* table_;  // owned by core_, as is function_
-  const FunctionObj* function_;
+  const CandidateTable* table_;  // owned by core_
+  const FunctionObj* function_;  // owned by the table, or by form_
+  ObjectPtr<FunctionObj> form_;  // of the candidate; may be null
 };
 
 // ---- Control functions --------------------------------------------------------------------------
@@ -211,6 +229,7 @@ Array<Function> Create(const Bytes& program, const Array<Any>& defaults) {
 namespace tvm::ffi::extra {
 
 void RegisterDispatch() {
+  runtime::AddPreparedForm(&dispatch::BoundChoiceObj::NewForm);
   reflection::GlobalDef()
       .def("pytvmffi.DispatchCreate", &dispatch::Create)
       .def("pytvmffi.CpuFeatures", &dispatch::CpuFeatures);

@@ -34,10 +34,13 @@ class RecentChoices {
   TVM_FFI_INLINE const Choice* Find(const Key& key) const {
     const Entry& entry = EntryOf(key);
     uint64_t version = entry.version.load(std::memory_order_acquire);
+    // Without a loop, which compilers keep because of the atomic loads, the key stays in registers.
+    static_assert(kNumWords == 4, "the words are compared one by one");
+    auto differences = [&](size_t i) {
+      return entry.words[i].load(std::memory_order_acquire) ^ key.words[i];
+    };
     uint64_t difference = version & 1;
-    for (size_t i = 0; i < kNumWords; ++i) {
-      difference |= entry.words[i].load(std::memory_order_acquire) ^ key.words[i];
-    }
+    difference |= differences(0) | differences(1) | differences(2) | differences(3);
     const Choice* choice = entry.choice.load(std::memory_order_acquire);
     difference |= entry.version.load(std::memory_order_relaxed) ^ version;
     return difference == 0 ? choice : nullptr;

@@ -356,6 +356,7 @@ cdef extern from "tvm/ffi/extra/c_prepared.h" nogil:
         DLDevice device
         TVMFFIStreamHandle stream
         DLPackManagedTensorAllocator allocator
+        TVMFFIObjectHandle callee
 
     TVMFFIPreparedCell* TVMFFIPreparedGetCellPtr(TVMFFIObjectHandle prepared)
     bint TVMFFIPreparedAccepts(const TVMFFIAny* slot, const TVMFFIAny* argument)

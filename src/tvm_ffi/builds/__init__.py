@@ -55,8 +55,8 @@ _VARIABLE = "TVM_FFI_BUILDS"
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 # Files whose frames are not the code that caused a build.
 _COMPILERS = re.compile(
-    r"/(?:site|dist)-packages/(?:numba|torch|triton|llvmlite)/|/(?:contextlib|functools)\.py$"
-    r"|^<frozen "
+    r"/(?:site|dist)-packages/(?:numba|torch|triton|llvmlite|tilelang|nvidia_cutlass_dsl)/"
+    r"|/(?:contextlib|functools)\.py$|^<frozen "
 )
 
 _lock = threading.Lock()

@@ -188,9 +188,50 @@ def _observe_triton(knobs: Any, announce: Announce) -> None:
     knobs.runtime.jit_cache_hook = hook
 
 
+def _announce_before(cls: Any, method: str, announce_call: Callable[..., None]) -> None:
+    """Let each call of a method call `announce_call` with the same arguments first."""
+    previous = getattr(cls, method)
+
+    @functools.wraps(previous)
+    def announced(*arguments: Any, **named: Any) -> Any:
+        announce_call(*arguments, **named)
+        return previous(*arguments, **named)
+
+    setattr(cls, method, announced)
+
+
+def _observe_tilelang(kernel: Any, announce: Announce) -> None:
+    """Observe the compilation of kernels that are neither in TileLang's memory nor on the disk."""
+
+    def on_compile(compiled: Any, function: Any, *arguments: Any, **named: Any) -> None:
+        attributes = getattr(function, "attrs", None) or {}
+        name = str(attributes.get("global_symbol", "kernel"))
+        options = (getattr(compiled, option, None) for option in _TILELANG_OPTIONS)
+        reason = "TileLang's caches have no kernel for this function, target and options"
+        key = _key(str(function), arguments, named, *map(str, options))
+        announce("TileLang", name, key=key, reasons=[reason])
+
+    _announce_before(kernel.JITKernel, "_compile_and_create_adapter", on_compile)
+
+
+_TILELANG_OPTIONS = ("target", "target_host", "execution_backend", "pass_configs", "compile_flags")
+
+
+def _observe_cute_dsl(dsl: Any, announce: Announce) -> None:
+    """Observe the compilation of modules that are not in the file cache of CuTe DSL."""
+
+    def on_compile(_: Any, module: Any, pipeline: Any, name: str, *__: Any, **___: Any) -> None:
+        reason = "the cache of CuTe DSL has no code for this module; cute.compile uses no cache"
+        announce("CuTe DSL", name, key=_key(name, str(pipeline), str(module)), reasons=[reason])
+
+    _announce_before(dsl.BaseDSL, "_compile_or_jit_module", on_compile)
+
+
 # The module that each framework imports before it compiles, and the function that registers.
 _FRAMEWORKS: dict[str, Callable[[Any, Announce], None]] = {
+    "cutlass.base_dsl.dsl": _observe_cute_dsl,
     "numba.core.event": _observe_numba,
+    "tilelang.jit.kernel": _observe_tilelang,
     "torch._dynamo.callback": _observe_dynamo,
     "triton.knobs": _observe_triton,
 }

@@ -132,3 +132,103 @@ def test_the_hook_of_triton_is_set_and_calls_the_previous_one(run_python, tmp_pa
     done = run_python(code)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Triton add[...]\n"
+
+
+def write_module(folder, name, text):
+    """Write a module, whose packages have no content; `name` is its dotted name."""
+    *packages, module = name.split(".")
+    for package in packages:
+        folder = folder / package
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+    (folder / f"{module}.py").write_text(textwrap.dedent(text))
+
+
+# A kernel of TileLang, and a module of CuTe DSL, with the methods that compile.
+TILELANG = """
+    class JITKernel:
+        target = "cuda"
+
+        def __init__(self, func, from_database=False):
+            if not from_database:
+                self.adapter = self._compile_and_create_adapter(func, out_idx=[1])
+
+        def _compile_and_create_adapter(self, func, out_idx):
+            print("compiled")
+
+    class PrimFunc:
+        def __init__(self, name):
+            self.attrs = {"global_symbol": name}
+
+        def __str__(self):
+            return f"def {self.attrs['global_symbol']}"
+
+    def compile(name, **options):
+        return JITKernel(PrimFunc(name), **options)
+"""
+CUTE_DSL = """
+    class BaseDSL:
+        def compile_and_cache(self, module):
+            return self._compile_or_jit_module(module, "pipeline", module, [], gen_jit_engine=True)
+
+        def _compile_or_jit_module(
+            self, module, pipeline, function_name, shared_libs, gen_jit_engine
+        ):
+            print("compiled")
+
+    class CuTeDSL(BaseDSL):
+        def _compile_or_jit_module(self, *arguments, **named):
+            return super()._compile_or_jit_module(*arguments, **named)
+
+    def compile(name, from_database=False):
+        return None if from_database else CuTeDSL().compile_and_cache(name)
+"""
+STAND_IN = """
+    import tvm_ffi
+    {before}
+    from {module} import compile
+    {after}
+    seen = []
+    tvm_ffi.builds.on_build(seen.append)
+    compile("scale", from_database=True)
+    for name in ("scale", "scale", "shift"):
+        try:
+            compile(name)
+        except tvm_ffi.builds.LateBuildError as error:
+            assert "the policy of this process is" in str(error)
+    assert [(build.kind, build.name) for build in seen] == [
+        ({kind!r}, "scale"), ({kind!r}, "scale"), ({kind!r}, "shift")]
+    assert seen[0].key == seen[1].key != seen[2].key
+    tvm_ffi.builds.policy("allow")
+    compile("scale")
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [(ERROR, ""), ("", ERROR)])
+@pytest.mark.parametrize(
+    ("kind", "module", "text"),
+    [
+        ("TileLang", "tilelang.jit.kernel", TILELANG),
+        ("CuTe DSL", "cutlass.base_dsl.dsl", CUTE_DSL),
+    ],
+    ids=["tilelang", "cutlass"],
+)
+def test_the_compilation_methods_of_kernel_languages_are_observed(
+    run_python, tmp_path, kind, module, text, before, after
+):
+    """A module stands for the framework; its cache hits are not announced."""
+    write_module(tmp_path, module, text)
+    code = textwrap.dedent(STAND_IN).format(before=before, after=after, module=module, kind=kind)
+    done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}")
+    assert (done.returncode, done.stdout) == (0, "compiled\n"), done.stderr
+
+
+def test_a_framework_with_another_interface_is_imported_with_a_warning(run_python, tmp_path):
+    write_module(tmp_path, "cutlass.base_dsl.dsl", "class BaseDSL:\n    pass\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import tvm_ffi; tvm_ffi.builds.policy('error'); import cutlass.base_dsl.dsl"
+    )
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert "late builds of cutlass.base_dsl.dsl are not observed" in done.stderr

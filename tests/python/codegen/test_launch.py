@@ -593,6 +593,10 @@ def test_all_forms_launch_and_refuse_alike(fake_driver):
     run("launch_plans.py", fake_driver)
 
 
+def test_prepared_calls_repeat_launches(fake_driver):
+    run("prepared_launches.py", fake_driver)
+
+
 @pytest.mark.parametrize(
     ("capability", "expected"),
     [

@@ -35,7 +35,8 @@ extern "C" {
  *   28      4      is_busy
  *   32      8      device
  *   40      8      stream
- *   48      8      allocator   (56 in all) */
+ *   48      8      allocator
+ *   56      8      callee      (64 in all) */
 typedef struct TVMFFIPreparedCell {
   TVMFFIObjectHandle function; /* the function that runs; owned */
   TVMFFIObjectHandle checks;   /* function that fails for invalid arguments; owned, or NULL */
@@ -47,6 +48,9 @@ typedef struct TVMFFIPreparedCell {
   DLDevice device;
   TVMFFIStreamHandle stream;
   DLPackManagedTensorAllocator allocator;
+  /* The function that a run calls: `function`, or a function of this prepared call that repeats the
+   * kernel launches of `function`; borrowed from the prepared call.  Only its runs may call it. */
+  TVMFFIObjectHandle callee;
 } TVMFFIPreparedCell;
 
 /* Prepare a call.

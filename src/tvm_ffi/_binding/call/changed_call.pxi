@@ -115,9 +115,9 @@ cdef inline int _check_and_invoke(
         if code != 0:
             return code
     if state.exchange_api == NULL and state.stream_device_type == 0:
-        return _invoke(call._function, call.cell.function, args, num_args, result, NULL)
+        return _invoke(call._function, call.cell.callee, args, num_args, result, NULL)
     return _invoke_in_environment(
-        call._function, call.cell.function, args, num_args, result, state, NULL)
+        call._function, call.cell.callee, args, num_args, result, state, NULL)
 
 
 cdef inline int _pack_change(

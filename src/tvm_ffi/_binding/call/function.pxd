@@ -87,11 +87,13 @@ cdef PyObject* call_checked(
 cdef int check_restriction(
     Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor) noexcept
-# Call a function with packed arguments, which are borrowed.  During the call, the stream and the
-# tensor allocator of `state` are current.  Returns a new reference to the Python result.
+# Call the native function `handle`, which `function` wraps or which has its settings, with packed
+# arguments.  All are borrowed.  During the call, the stream and the tensor allocator of `state` are
+# current.  Returns a new reference to the Python result.
 # Fails: NULL with an exception set.
 cdef PyObject* call_packed(
-    Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
+    Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
+    CallState* state) noexcept
 # Return the address of the field `releases_gil`, for C++ code that calls functions.
 cdef const bint* releases_gil_of(Function function) noexcept
 # Return the origin of the function (see `Function.origin`), or None if the origin is unknown.

@@ -312,14 +312,11 @@ cdef inline PyObject* _call_without_packing(
 
 
 cdef PyObject* call_packed(
-    Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state
+    Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
+    CallState* state,
 ) noexcept:
-    cdef abi.TVMFFIObjectHandle handle = function.chandle
     cdef abi.TVMFFIAny result
     cdef int code
-    if handle == NULL:
-        _set_empty_error()
-        return NULL
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0

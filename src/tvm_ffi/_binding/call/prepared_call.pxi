@@ -32,7 +32,7 @@ from tvm_ffi._binding.object cimport (
     Borrowing, begin_borrowing, check, end_borrowing, handle_of, hooks, raise_from_native,
     release_object, set_exception,
 )
-from tvm_ffi._binding.tensor cimport own_torch_alias, refresh_stream, wrap_tensor
+from tvm_ffi._binding.tensor cimport own_torch_storage, refresh_stream, wrap_tensor
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 cdef extern from *:
@@ -82,6 +82,7 @@ cdef class PreparedCall:
     cdef Function _function
     cdef ArgumentBinder binder          # argument binder of the function; None without a signature
     cdef tuple names                    # name of each slot; None for a slot without a name
+    cdef tuple settable                 # as `names`, without names that the class has as attributes
     cdef list values                    # argument of each slot; None after a change of its address
     cdef abi.TVMFFIObjectHandle handle  # native prepared call, owned; NULL if the call is empty
     cdef abi.TVMFFIPreparedCell* cell   # content of `handle`; NULL if the call is empty
@@ -106,7 +107,7 @@ cdef class PreparedCall:
             raise MemoryError()
         self._function, self.values = function, list(values)
         self.binder = <ArgumentBinder>load_binder(function)
-        self.names = tuple([name_of_argument(self.binder, i, num_args) for i in range(num_args)])
+        self._set_names(num_args)
         try:
             while num_packed < num_args:
                 self._pack(<PyObject*>values[num_packed], <int32_t>num_packed, &self.state,
@@ -118,6 +119,13 @@ cdef class PreparedCall:
                 num_packed -= 1
                 _release(&packed[num_packed])
             PyMem_Free(packed)
+        return 0
+
+    cdef int _set_names(self, Py_ssize_t num_args) except -1:
+        names = [name_of_argument(self.binder, i, num_args) for i in range(num_args)]
+        self.names = tuple(names)
+        self.settable = tuple([
+            None if name is None or hasattr(PreparedCall, name) else name for name in names])
         return 0
 
     cdef int _create(
@@ -156,8 +164,8 @@ cdef class PreparedCall:
             code = _check_restriction(self, index, state)
         if code == 0 and out.type_index == abi.kTVMFFIDLTensorPtr:
             code = refuse_to_keep()
-        if code == 0:
-            code = _own_torch_alias(value, out)
+        if code == 0 and state.exchange_api != NULL:
+            code = _own_torch_storage(value, out)
         if code == 0:
             code = make_owned(out)
         if state.num_temporaries != 0:
@@ -197,10 +205,30 @@ cdef class PreparedCall:
             self.values[index] = wrap_tensor(self.cell.args[index].v_obj)
         return self.values[index]
 
-    cdef int _replace(self, dict changes, bint takes_addresses) except -1:
+    cdef int _set(self, int32_t index, object value) except -1:
+        """Replace the argument of one slot."""
+        cdef abi.TVMFFIAny packed
+        cdef CallState state = self.state
+        value = _converted(self.binder, index, value)
+        self._pack(<PyObject*>value, index, &state, &packed)
+        try:
+            if not abi.TVMFFIPreparedAccepts(&self.cell.args[index], &packed):
+                _refuse_facts(self, index, &packed)
+            if not enter_call(self.cell):
+                _refuse_busy()
+                check(-2)
+            check(_exchange(self.cell, index, &packed))
+            self.state = state
+            self._set_environment()
+            self.values[index] = value
+        finally:
+            _release(&packed)  # now the previous argument
+        return 0
+
+    cdef int _replace(self, dict changes) except -1:
         """Replace the arguments of slots; `changes` maps indices to values.
 
-        With `takes_addresses`, an int for the slot of a tensor is the address of its elements.
+        An int for the slot of a tensor is the address of its elements.
         """
         cdef Py_ssize_t count = len(changes)
         cdef Py_ssize_t num_packed = 0
@@ -216,8 +244,7 @@ cdef class PreparedCall:
         try:
             for index, value in changes.items():
                 slots[num_packed] = index
-                is_tensor = _is_tensor(&self.cell.args[index])
-                if takes_addresses and isinstance(value, int) and is_tensor:
+                if isinstance(value, int) and _is_tensor(&self.cell.args[index]):
                     packed[num_packed].type_index = abi.kTVMFFIOpaquePtr
                     packed[num_packed].v_ptr = <void*><uintptr_t>value
                     kept[index] = None
@@ -250,13 +277,18 @@ cdef class PreparedCall:
         return self._value_of(self._index_of(name))
 
     def __setattr__(self, str name, value):
+        cdef int32_t index
         _require(self)
+        for index in range(self.cell.num_args):
+            if PyTuple_GET_ITEM(<PyObject*>self.settable, index) == <PyObject*>name:
+                self._set(index, value)
+                return
         if hasattr(type(self), name):
             raise AttributeError(
                 f"{name!r} is an attribute of PreparedCall; use h[{name!r}] = value for the slot")
         if name not in self.names:
             raise AttributeError(_unknown_slot(self, name))
-        self._replace({self._index_of(name): value}, False)
+        self._set(<int32_t>self._index_of(name), value)
 
     def __getitem__(self, slot):
         _require(self)
@@ -264,7 +296,7 @@ cdef class PreparedCall:
 
     def __setitem__(self, slot, value):
         _require(self)
-        self._replace({self._index_of(slot): value}, False)
+        self._set(<int32_t>self._index_of(slot), value)
 
     def update(self, slots=None, /, **named):
         """Replace the arguments of several slots, or of none if one of them is refused.
@@ -279,8 +311,7 @@ cdef class PreparedCall:
         """
         _require(self)
         self._replace(
-            {self._index_of(slot): value for slot, value in {**(slots or {}), **named}.items()},
-            True)
+            {self._index_of(slot): value for slot, value in {**(slots or {}), **named}.items()})
 
     @property
     def function(self) -> Function:
@@ -298,7 +329,8 @@ cdef class PreparedCall:
     def __copy__(self):
         cdef PreparedCall other = PreparedCall.__new__(PreparedCall)
         _require(self)
-        other._function, other.binder, other.names = self._function, self.binder, self.names
+        other._function, other.binder = self._function, self.binder
+        other.names, other.settable = self.names, self.settable
         other.values, other.state, other.stream_index = (
             list(self.values), self.state, self.stream_index)
         other._create(self.cell.function, self.cell.args, self.cell.checks)
@@ -341,6 +373,27 @@ cdef int _require(PreparedCall call) except -1:
 cdef void _release(abi.TVMFFIAny* owned) noexcept:
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         release_object(owned.v_obj)
+
+
+cdef int _exchange(abi.TVMFFIPreparedCell* cell, int32_t index, abi.TVMFFIAny* packed) noexcept:
+    """Exchange the argument of a slot with `packed`, unless the checks fail; end the busy state.
+
+    Returns the code of the checks.
+    """
+    cdef abi.TVMFFIAny previous = cell.args[index]
+    cdef abi.TVMFFIAny result
+    cdef int code = 0
+    result.type_index, result.zero_padding, result.v_int64 = abi.kTVMFFINone, 0, 0
+    cell.args[index] = packed[0]
+    if cell.checks != NULL:
+        code = abi.TVMFFIFunctionGetCellPtr(cell.checks).safe_call(
+            cell.checks, cell.args, cell.num_args, &result)
+    if code != 0:
+        cell.args[index] = previous
+    else:
+        packed[0] = previous
+    leave_call(cell)
+    return code
 
 
 cdef bint _is_tensor(const abi.TVMFFIAny* argument) noexcept:
@@ -446,7 +499,8 @@ cdef PyObject* _call(
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0:
         result = _call_changed(call, values, kwnames)
     elif call.state.stream_device_type == 0 or _cold_renew_stream(call) == 0:
-        result = call_packed(call._function, cell.args, cell.num_args, &call.state)
+        result = call_packed(
+            call._function, cell.callee, cell.args, cell.num_args, &call.state)
     leave_call(cell)
     return result
 
@@ -482,8 +536,8 @@ cdef int _renew_stream(PreparedCall call) except -1:
 
 # Rare functions as C functions that return -1 or NULL with an exception set.  The pointers also
 # prevent the C compiler from inlining the functions.
-cdef int (*_own_torch_alias)(PyObject* value, const abi.TVMFFIAny* packed) noexcept
-_own_torch_alias = <int (*)(PyObject*, const abi.TVMFFIAny*) noexcept>own_torch_alias
+cdef int (*_own_torch_storage)(PyObject* value, const abi.TVMFFIAny* packed) noexcept
+_own_torch_storage = <int (*)(PyObject*, const abi.TVMFFIAny*) noexcept>own_torch_storage
 cdef int (*_cold_renew_stream)(PreparedCall call) noexcept
 _cold_renew_stream = <int (*)(PreparedCall) noexcept>_renew_stream
 cdef PyObject* (*_cold_refuse)(PreparedCall call) noexcept

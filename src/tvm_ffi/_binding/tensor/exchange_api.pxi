@@ -404,16 +404,17 @@ cdef int _pack_versioned_export(
 _cold_pack_managed = <_PackManaged>_pack_managed
 
 
-cdef int own_torch_alias(PyObject* value, const abi.TVMFFIAny* packed) except -1:
+cdef int own_torch_storage(PyObject* value, const abi.TVMFFIAny* packed) except -1:
     cdef ArgumentView* arg_view = NULL
     if packed.type_index == abi.kTVMFFITensor:
         arg_view = as_argument_view(_free_views, packed.v_obj)
     if arg_view == NULL or arg_view.exchange_api == NULL or arg_view.owner_is_owned:
         return 0
     if is_torch_api(arg_view.exchange_api):
-        alias = (<object>value).detach()
-        own_python_object(alias)
-        arg_view.owner, arg_view.owner_is_owned = <PyObject*>alias, True
+        storage = (<object>value).untyped_storage()
+        own_python_object(storage)
+        arg_view.owner, arg_view.owner_is_owned = <PyObject*>storage, True
+        arg_view.exchange_api = NULL  # it did not read the storage
     return 0
 
 
