@@ -35,6 +35,9 @@ int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index
 // Returns the C entry that the function had before observers replaced it, as an address.
 const void* OwnEntryOf(const void* function);
 
+// Returns the lines of a backtrace for return addresses, most recent call first.
+std::string TextOfFrames(const uintptr_t* addresses, size_t count);
+
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.
 struct HostLock {

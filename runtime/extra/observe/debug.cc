@@ -14,14 +14,19 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <unordered_map>
 
+#include "../core/extra_layer.h"
+#include "observe/checked_tensor.h"
 #include "observe/fault_list.h"
+#include "observe/guarded_memory.h"
 #include "observe/kept_arguments.h"
 #include "observe/observer.h"
 #include "observe/result_slot.h"
@@ -59,14 +64,6 @@ struct HeldObject {
   int32_t index;
 };
 
-// A tensor argument whose elements are checked.
-struct CheckedTensor {
-  int32_t index;
-  TensorMemory memory;
-  std::vector<char> copy;
-  bool is_filled;
-};
-
 // The fields of a tensor argument, which functions must not change.
 struct TensorFields {
   int32_t index;
@@ -99,6 +96,7 @@ struct CallState {
   // True if another debug context checks the same call.  That context, whose state is `outer`,
   // repairs the result and has the additional references.
   bool is_nested;
+  std::string_view name;
   const void* address;
   const TVMFFIAny* arg_array;
   TVMFFIAny* slot;
@@ -113,6 +111,36 @@ struct CallState {
   TensorFields fields[kMaxArgs];
   int32_t num_fields;
   std::vector<CheckedTensor> tensors;
+  // Memory for copies of elements, which is kept for later calls.
+  std::unique_ptr<char[]> copies;
+  size_t copies_size = 0;
+};
+
+// States of earlier calls, for the next calls of the thread.
+struct FreeStates {
+  static constexpr size_t kMax = 8;
+  std::vector<std::unique_ptr<CallState>> states;
+};
+
+std::unique_ptr<CallState> NewState() {
+  std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
+  if (free.empty()) {
+    free.reserve(FreeStates::kMax);
+    return std::unique_ptr<CallState>(new CallState);  // without zeroing the arrays
+  }
+  std::unique_ptr<CallState> state = std::move(free.back());
+  free.pop_back();
+  return state;
+}
+
+struct FreeAtExit {
+  void operator()(CallState* state) const {
+    state->inner = nullptr;
+    state->tensors.clear();
+    std::unique_ptr<CallState> owned(state);
+    std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
+    if (free.size() < free.capacity()) free.push_back(std::move(owned));
+  }
 };
 
 // The innermost call of this thread.
@@ -129,6 +157,32 @@ const DLTensor* TensorOf(const TVMFFIAny& arg) {
 bool IsLeaf(int32_t type_index) {
   return type_index == kTVMFFITensor || type_index == kTVMFFIStr || type_index == kTVMFFIBytes ||
          type_index == kTVMFFIShape || type_index == kTVMFFIBigInt;
+}
+
+// Prints the call in which an invalid access happened, and an argument whose memory is at or before
+// the address.  Runs in a signal handler.
+void DescribeAccess(uintptr_t address) noexcept {
+  constexpr size_t kMaxDistance = 4096;
+  for (const CallState* state = current_call; state != nullptr; state = state->outer) {
+    int name_size = static_cast<int>(state->name.size());
+    std::fprintf(stderr, "tvm_ffi: invalid access to the address %#zx in a call of %.*s\n",
+                 static_cast<size_t>(address), name_size, state->name.data());
+    for (int32_t i = 0; i < state->num_fields; ++i) {
+      const auto& [index, tensor, copy] = state->fields[i];
+      TensorMemory memory(copy, SIZE_MAX);
+      if (!memory.is_checkable() || address < memory.first()) continue;
+      auto position = static_cast<size_t>(index);
+      const std::vector<std::string>& names = state->notes->names;
+      const char* name = position < names.size() ? names[position].c_str() : "";
+      if (address < memory.last()) {
+        std::fprintf(stderr, "  in the memory of the argument %d %s, byte %zu\n", index, name,
+                     static_cast<size_t>(address - memory.first()));
+      } else if (address - memory.last() < kMaxDistance) {
+        std::fprintf(stderr, "  %zu bytes after the end of the argument %d %s\n",
+                     static_cast<size_t>(address - memory.last()), index, name);
+      }
+    }
+  }
 }
 
 // ---- The host language --------------------------------------------------------------------------
@@ -189,6 +243,11 @@ class Host {
   void* (*pending_)() = nullptr;
 };
 
+// Returns the lines of an event for Fault::events; empty if the stack is unknown.
+std::string EventText(const char* heading, const std::string& stack) {
+  return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
+}
+
 // ---- Debug --------------------------------------------------------------------------------------
 
 class Debug {
@@ -221,11 +280,11 @@ class Debug {
   void CheckResult(const TVMFFIObservedCall& call, const CallState& state);
   void CheckArguments(const TVMFFIObservedCall& call, const CallState& state);
   void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckTensors(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckTensors(const TVMFFIObservedCall& call, CallState* state);
   void CheckEnvironment(const TVMFFIObservedCall& call, CallState* state);
 
   void Report(const TVMFFIObservedCall& call, const CallState& state, int index, const char* rule,
-              std::string message);
+              std::string message, std::string events = {});
   static std::string ArgumentName(const CallState& state, int index);
 
   size_t max_bytes_;
@@ -253,10 +312,14 @@ std::string Debug::ArgumentName(const CallState& state, int index) {
 }
 
 void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int index,
-                   const char* rule, std::string message) {
+                   const char* rule, std::string message, std::string events) {
   std::string_view name(call.name.data, call.name.size);
-  Fault fault{name, name.empty() ? state.address : nullptr, ArgumentName(state, index), rule,
-              std::move(message)};
+  Fault fault{name,
+              name.empty() ? state.address : nullptr,
+              ArgumentName(state, index),
+              rule,
+              std::move(message),
+              std::move(events)};
   // Host code must not run while an exception of the host language is pending.
   bool may_have_exception = call.status != 0 && call.error == nullptr && call.function == nullptr;
   faults_.Add(fault, !may_have_exception || !host_.HasException());
@@ -287,9 +350,10 @@ const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
 }
 
 void* Debug::Begin(const TVMFFIObservedCall& call) {
-  std::unique_ptr<CallState> state(new CallState);  // without zeroing the arrays
+  std::unique_ptr<CallState> state = NewState();
   state->notes = NotesOf(call);
   const CallState* outer = state->outer = current_call;
+  state->name = {call.name.data, call.name.size};
   state->address = call.function;
   state->arg_array = call.args;
   state->slot = call.slot;
@@ -306,7 +370,7 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   Hold(call, state.get());
   // No memory is allocated from here on: nothing stays changed if memory is short.
   for (const CheckedTensor& checked : state->tensors) {
-    if (checked.is_filled) checked.memory.Fill();
+    if (checked.is_filled()) checked.memory.Fill();
   }
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) FillSlot(call.slot);
@@ -363,41 +427,40 @@ void Debug::CopyTensors(CallState* state) const {
     if (tensor == nullptr) continue;
     state->fields[state->num_fields++] = {i, tensor, *tensor};
     if (directions.empty()) continue;
-    if (state->tensors.empty()) state->tensors.reserve(static_cast<size_t>(state->num_args));
     TensorMemory memory(*tensor, max_bytes_);
     if (!memory.is_checkable()) continue;
-    state->tensors.push_back({i, std::move(memory), {}, false});
+    auto position = static_cast<size_t>(i);
+    char direction = position < directions.size() ? directions[position] : '-';
+    state->tensors.emplace_back(i, direction, std::move(memory));
   }
   if (state->tensors.empty()) return;
   // Elements that another argument shares may change, or be read, in ways that the signature
   // allows.
-  std::array<bool, kMaxArgs> is_shared{};
-  for (size_t i = 0; i < state->tensors.size(); ++i) {
-    for (size_t k = 0; k < state->tensors.size(); ++k) {
-      if (i != k && state->tensors[i].memory.Overlaps(state->tensors[k].memory)) {
-        is_shared[i] = true;
-      }
+  for (CheckedTensor& checked : state->tensors) {
+    for (const CheckedTensor& other : state->tensors) {
+      if (&checked != &other && checked.memory.Overlaps(other.memory)) checked.is_shared = true;
     }
   }
-  for (size_t i = 0; i < state->tensors.size(); ++i) {
-    CheckedTensor& checked = state->tensors[i];
-    auto position = static_cast<size_t>(checked.index);
-    char direction = position < directions.size() ? directions[position] : '-';
-    if (is_shared[i] || (direction != 'i' && direction != 'o')) continue;
-    checked.copy = checked.memory.Copy();
-    checked.is_filled = direction == 'o';
+  size_t size = 0;
+  for (CheckedTensor& checked : state->tensors) size += checked.Prepare();
+  if (size > state->copies_size) {
+    state->copies.reset(new (std::nothrow) char[size]);
+    state->copies_size = state->copies == nullptr ? 0 : size;
   }
+  char* copy = state->copies.get();
+  if (copy == nullptr && size > 0) return;  // memory is short
+  for (CheckedTensor& checked : state->tensors) copy = checked.Copy(copy);
 }
 
 void Debug::End(const TVMFFIObservedCall& call, void* token) {
   if (token == nullptr) return;  // memory was short in Begin
-  std::unique_ptr<CallState> state(static_cast<CallState*>(token));
+  std::unique_ptr<CallState, FreeAtExit> state(static_cast<CallState*>(token));
   (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
   if (state->outer != nullptr) state->outer->inner = state->inner;
   if (call.has_returned != 0) CheckReturn(call, state.get());
   if (state->is_slot_filled && !state->is_nested) RepairSlot(call.slot);
   CheckArguments(call, *state);
-  CheckTensors(call, *state);
+  CheckTensors(call, state.get());
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
 }
@@ -478,39 +541,32 @@ void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& stat
   }
 }
 
-void Debug::CheckTensors(const TVMFFIObservedCall& call, const CallState& state) {
+void Debug::CheckTensors(const TVMFFIObservedCall& call, CallState* call_state) {
+  const CallState& state = *call_state;
   for (int32_t i = 0; i < state.num_fields; ++i) {
     const TensorFields& fields = state.fields[i];
     if (std::memcmp(fields.tensor, &fields.copy, sizeof(DLTensor)) == 0) continue;
     Report(call, state, fields.index, "tensor.fields-written",
            "the function changed a field of the DLTensor");
   }
-  for (const CheckedTensor& checked : state.tensors) {
+  for (CheckedTensor& checked : call_state->tensors) {
     const TensorMemory& memory = checked.memory;
-    if (!checked.copy.empty() && !checked.is_filled) {
-      int64_t element = memory.FindDifference(checked.copy);
-      if (element >= 0) {
-        Report(call, state, checked.index, "tensor.input-written",
-               "the signature reads the argument, but element " + memory.IndexText(element) +
-                   " changed from " + memory.ElementText(checked.copy, element) + " to " +
-                   memory.ElementText(element));
-      }
+    if (auto change = checked.FindChange()) {
+      Report(call, state, checked.index, "tensor.input-written",
+             "the signature reads the argument, but " + change->text,
+             EventText("written in", change->stack));
     }
-    if (checked.is_filled) {
+    if (checked.is_filled()) {
       size_t count = 0;
-      int64_t element = call.status == 0 ? memory.FindFilled(&count) : -1;
-      memory.RestoreFilled(checked.copy);
-      if (element >= 0) {
+      int64_t element = checked.ReplaceFilled(&count);
+      if (element >= 0 && call.status == 0) {
         Report(call, state, checked.index, "tensor.output-not-written",
                "the function wrote " + std::to_string(memory.num_elements() - count) + " of " +
                    std::to_string(memory.num_elements()) + " elements; element " +
                    memory.IndexText(element) + " is the first that it did not write");
       }
     }
-    auto position = static_cast<size_t>(checked.index);
-    const std::string& directions = state.notes->directions;
-    char direction = position < directions.size() ? directions[position] : '-';
-    bool is_output = direction == 'o' || direction == 'w';
+    bool is_output = checked.direction == 'o' || checked.direction == 'w';
     if (!finds_not_finite_ || !is_output || call.status != 0) continue;
     int64_t element = memory.FindNotFinite();
     if (element < 0) continue;
@@ -579,7 +635,8 @@ Array<Array<Any>> Debug::Read() {
 
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
                     const Array<Function>& host, const Array<int64_t>& addresses) {
-  return AddObserver(std::make_shared<Debug>(options, host, addresses), names);
+  return AddObserver(std::make_shared<Debug>(options, host, addresses), names,
+                     std::make_unique<AccessHandling>(&DescribeAccess));
 }
 
 }  // namespace tvm::ffi::extra

@@ -19,7 +19,7 @@ namespace tvm::ffi::extra {
 //                 'i' (read), 'o' (written), 'w' (read and written) or '-'.
 //               knows_kind(kind) -> true if the error kind is registered
 //               stack() -> the stack of the host language, as text
-//               report(function, argument, rule, message, stack), called for each new fault
+//               report(function, argument, rule, message, stack, events), called for each new fault
 // addresses   the C functions int (*)() that acquires the host's lock, void (*)(int) that releases
 //             it, and void* (*)() that returns the pending exception; or none.
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,

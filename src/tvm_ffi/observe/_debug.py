@@ -48,6 +48,9 @@ class Fault:
         Python frames of the first call, most recent call last; empty in threads without Python.
     native_stack : str
         Native frames of the first call, most recent call first; empty if unknown.
+    events : str
+        Native frames of other events, each with a heading, such as the write to an input; empty if
+        unknown.
     """
 
     function: str
@@ -57,13 +60,14 @@ class Fault:
     count: int
     stack: str
     native_stack: str
+    events: str = ""
 
     def __str__(self) -> str:
         where = f"{self.function}, {self.argument}" if self.argument else self.function
         times = f" ({self.count} calls)" if self.count > 1 else ""
         text = f"{where}: {self.message}{times}\n    {self.rule}"
         stack = self.stack or self.native_stack
-        return f"{text}\n{stack.rstrip()}" if stack else text
+        return f"{text}\n{stack}{self.events}".rstrip()
 
 
 class Debug(Observer):
@@ -150,7 +154,7 @@ class Debug(Observer):
 
 
 def _new_fault(
-    function: str, argument: str, rule: str, message: str, count: int, stack: str, native: str
+    function: str, argument: str, rule: str, message: str, count: int, stack: str, native: str, events: str
 ) -> Fault:
     return Fault(
         str(function or UNNAMED),
@@ -160,6 +164,7 @@ def _new_fault(
         count,
         str(stack),
         str(native),
+        str(events),
     )
 
 
@@ -203,9 +208,10 @@ def _report(
     rule: str,
     message: str,
     stack: str,
+    events: str,
 ) -> None:
     if on_fault is not None:
-        on_fault(_new_fault(function, argument, rule, message, 1, stack, ""))
+        on_fault(_new_fault(function, argument, rule, message, 1, stack, "", events))
 
 
 def _host_addresses() -> list[int]:
