@@ -4,6 +4,8 @@
 #ifndef TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 #define TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 
+#include <tvm/ffi/c_api.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +36,12 @@ int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index
 
 // Returns the C entry that the function had before observers replaced it, as an address.
 const void* OwnEntryOf(const void* function);
+
+// True if the runtime marks the tensor as read-only.
+bool IsReadOnlyTensor(const TVMFFIObject* tensor);
+// Called with the data of a tensor that the default allocator frees; it frees the data later, with
+// platform::FreeAligned.  Null: the data is freed immediately.
+extern std::atomic<void (*)(void* data, size_t size)> released_data_hook;
 
 // Returns the lines of a backtrace for return addresses, most recent call first.
 std::string TextOfFrames(const uintptr_t* addresses, size_t count);

@@ -70,6 +70,8 @@ class FunctionTable {
   // Removes a name; returns false if the name is not registered.
   bool Remove(std::string_view name);
 
+  std::mutex& mutex() { return mutex_; }
+
  private:
   static constexpr size_t kBuckets = 4096;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "error.h"
+#include "extra_layer.h"
 #include "value.h"
 
 namespace tvm::ffi::runtime {
@@ -210,6 +211,8 @@ Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) 
 }
 
 }  // namespace
+
+bool IsReadOnlyTensor(const TVMFFIObject* tensor) { return IsReadOnly(tensor); }
 
 void CheckShape(const DLTensor& tensor, const char* where) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) {

@@ -25,10 +25,12 @@
 
 #include "../core/extra_layer.h"
 #include "observe/checked_tensor.h"
+#include "observe/debug_host.h"
 #include "observe/fault_list.h"
 #include "observe/guarded_memory.h"
 #include "observe/kept_arguments.h"
 #include "observe/observer.h"
+#include "observe/quarantine.h"
 #include "observe/result_slot.h"
 #include "observe/tensor_memory.h"
 
@@ -38,22 +40,6 @@ namespace {
 constexpr int32_t kMaxArgs = 16;  // only the first arguments of a call are checked
 constexpr int kResult = -1;       // argument indices of faults
 constexpr int kNoArgument = -2;
-
-// ---- Functions ----------------------------------------------------------------------------------
-
-// Facts about a function that the host language has told.
-struct FunctionNotes {
-  const void* function = nullptr;
-  int32_t name_index = -1;
-  bool runs_host_code = false;
-  bool needs_result = false;  // a result of None is wrong
-  std::string directions;     // see AddDebug
-  std::vector<std::string> names;
-
-  bool AreOf(const TVMFFIObservedCall& call) const {
-    return function == call.function && name_index == call.name_index;
-  }
-};
 
 // ---- One call -----------------------------------------------------------------------------------
 
@@ -185,67 +171,33 @@ void DescribeAccess(uintptr_t address) noexcept {
   }
 }
 
-// ---- The host language --------------------------------------------------------------------------
-
-class Host {
- public:
-  Host(const Array<Function>& functions, const Array<int64_t>& addresses)
-      : describe_(functions[0]), knows_kind_(functions[1]) {
-    if (addresses.size() != 3) return;
-    ensure_ = reinterpret_cast<int (*)()>(addresses[0]);
-    release_ = reinterpret_cast<void (*)(int)>(addresses[1]);
-    pending_ = reinterpret_cast<void* (*)()>(addresses[2]);
-  }
-
-  // True if this thread has a pending exception of the host language.
-  bool HasException() const {
-    if (ensure_ == nullptr) return false;
-    int state = ensure_();
-    bool has_exception = pending_() != nullptr;
-    release_(state);
-    return has_exception;
-  }
-  bool KnowsKind(const std::string& kind) const {
-    try {
-      return knows_kind_(String(kind)).cast<bool>();
-    } catch (const std::exception&) {
-      return true;
-    }
-  }
-  FunctionNotes Describe(const TVMFFIObservedCall& call) const {
-    FunctionNotes notes;
-    notes.function = call.function;
-    notes.name_index = call.name_index;
-    try {
-      TVMFFIObjectIncRef(call.function);
-      auto callee = ffi::detail::ObjectUnsafe::ObjectRefFromObjectPtr<Function>(
-          ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(
-              static_cast<TVMFFIObject*>(call.function)));
-      String name(call.name.data, call.name.size);
-      auto found = describe_(callee, name).cast<Optional<Array<Any>>>();
-      if (!found.has_value()) return notes;
-      const Array<Any>& row = found.value();
-      notes.runs_host_code = row[0].cast<bool>();
-      notes.needs_result = row[1].cast<bool>();
-      notes.directions = row[2].cast<String>();
-      for (const Any& text : row[3].cast<Array<Any>>()) notes.names.push_back(text.cast<String>());
-    } catch (const std::exception&) {
-      // The interpreter is exiting: the function is checked without its signature.
-    }
-    return notes;
-  }
-
- private:
-  Function describe_;
-  Function knows_kind_;
-  int (*ensure_)() = nullptr;
-  void (*release_)(int) = nullptr;
-  void* (*pending_)() = nullptr;
-};
+Fault FaultOf(const QuarantineFinding& finding) {
+  return {finding.function, nullptr, "", finding.rule, finding.message, finding.events};
+}
 
 // Returns the lines of an event for Fault::events; empty if the stack is unknown.
 std::string EventText(const char* heading, const std::string& stack) {
   return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
+}
+
+// Returns the place of this thread, also in a deleter.
+Place PlaceOf(const Host& host, const Function& stack, bool wants_stack) {
+  Place place;
+  if (current_call != nullptr) place.function = current_call->name;
+  if (!wants_stack) return place;
+  TVMFFIObjectHandle pending = nullptr;
+  TVMFFIErrorMoveFromRaised(&pending);
+  try {
+    if (host.CanRunInDeleter()) place.stack = stack().cast<String>();
+    const TVMFFIByteArray* native = TVMFFIBacktrace(nullptr, 0, nullptr, 0);
+    place.stack.append(native->data, native->size);
+  } catch (const std::exception&) {  // the interpreter is exiting, or memory is short
+  }
+  if (pending != nullptr) {
+    TVMFFIErrorSetRaised(pending);
+    TVMFFIObjectDecRef(pending);
+  }
+  return place;
 }
 
 // ---- Debug --------------------------------------------------------------------------------------
@@ -257,7 +209,8 @@ class Debug {
         finds_not_finite_(options[1].cast<bool>()),
         finds_kept_(options[2].cast<bool>()),
         host_(host, addresses),
-        faults_(host[2], host[3]) {
+        faults_(host[2], host[3]),
+        next_finding_(NumFindings()) {
     TVMFFIByteArray empty{"", 0};
     TVMFFIObjectHandle error = nullptr;
     if (TVMFFIErrorCreate(&empty, &empty, &empty, &error) != 0) return;
@@ -282,6 +235,7 @@ class Debug {
   void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
   void CheckTensors(const TVMFFIObservedCall& call, CallState* state);
   void CheckEnvironment(const TVMFFIObservedCall& call, CallState* state);
+  void CheckReleased(const TVMFFIObservedCall& call, const CallState& state);
 
   void Report(const TVMFFIObservedCall& call, const CallState& state, int index, const char* rule,
               std::string message, std::string events = {});
@@ -294,6 +248,7 @@ class Debug {
   FaultList faults_;
   KeptArguments kept_;
   decltype(TVMFFIObject::deleter) error_deleter_ = nullptr;
+  std::atomic<size_t> next_finding_;
 
   // Notes of functions that were called recently, by a hash of the address.
   std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
@@ -409,11 +364,12 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
     }
     if (is_held) continue;
     uint32_t strong = StrongCount(arg.v_obj);
-    if (strong == 0) {
+    if (strong == 0 || IsReleased(arg.v_obj)) {
       Report(call, *state, i, "object.used-after-release",
-             "the caller passed an object that has been released");
+             "the caller passed an object that has been released", EventsOf(arg.v_obj));
       continue;
     }
+    Adopt(arg.v_obj, state->name, false);
     TVMFFIObjectIncRef(arg.v_obj);
     state->held[state->num_held++] = {arg.v_obj, strong, i};
   }
@@ -463,6 +419,7 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
   CheckTensors(call, state.get());
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
+  CheckReleased(call, *state);
 }
 
 void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
@@ -525,6 +482,14 @@ void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) 
   const TVMFFIAny& result = *call.slot;
   ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
   for (auto& [rule, message] : faults) Report(call, state, kResult, rule, std::move(message));
+  if (faults.empty() && result.type_index >= kTVMFFIStaticObjectBegin) {
+    if (!IsReleased(result.v_obj)) {
+      Adopt(result.v_obj, state.name, true);
+    } else {
+      Report(call, state, kResult, "object.used-after-release", "an object that has been released",
+             EventsOf(result.v_obj));
+    }
+  }
   if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
   TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
   int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
@@ -622,7 +587,20 @@ void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
   while (outer != nullptr && (outer = outer->outer) != nullptr) outer->environment = after;
 }
 
+// Reports uses of released objects.
+void Debug::CheckReleased(const TVMFFIObservedCall& call, const CallState& state) {
+  ExamineLatest(state.name);
+  size_t next = next_finding_.load(std::memory_order_relaxed);
+  if (next == NumFindings()) return;
+  bool may_have_exception = call.status != 0 && host_.HasException();
+  while (auto finding = TakeFinding(&next_finding_)) {
+    faults_.Add(FaultOf(*finding), !may_have_exception);
+  }
+}
+
 Array<Array<Any>> Debug::Read() {
+  ExamineAll();
+  while (auto finding = TakeFinding(&next_finding_)) faults_.AddLater(FaultOf(*finding), String());
   for (const KeptArguments::Leak& leak : kept_.Leaks()) {
     std::string message =
         std::to_string(leak.num_references) + " references that the function kept still exist";
@@ -635,8 +613,16 @@ Array<Array<Any>> Debug::Read() {
 
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
                     const Array<Function>& host, const Array<int64_t>& addresses) {
+  struct Owned {
+    AccessHandling access{&DescribeAccess};
+    QuarantineUse quarantine;
+    explicit Owned(std::function<Place(bool)> place) : quarantine(std::move(place)) {}
+  };
+  auto place = [caller = Host(host, addresses), stack = host[2]](bool wants_stack) {
+    return PlaceOf(caller, stack, wants_stack);
+  };
   return AddObserver(std::make_shared<Debug>(options, host, addresses), names,
-                     std::make_unique<AccessHandling>(&DescribeAccess));
+                     std::make_unique<Owned>(place));
 }
 
 }  // namespace tvm::ffi::extra

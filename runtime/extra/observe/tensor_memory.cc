@@ -31,8 +31,8 @@ struct Pattern {
 
 // Makes a pattern of words of `word_bytes` bytes.  The last two bytes of a word make it a NaN of
 // its size, and a single byte is no bool; the other bits depend on the place of the word.
-Pattern MakePattern(size_t word_bytes) {
-  Pattern pattern;
+constexpr Pattern MakePattern(size_t word_bytes) {
+  Pattern pattern{};
   uint64_t random = 0x9E3779B97F4A7C15;
   for (size_t i = 0; i < kPeriod; ++i) {
     random = random * 6364136223846793005 + 1442695040888963407;
@@ -56,8 +56,8 @@ size_t WordBytes(size_t element_bytes) {
 }
 
 const unsigned char* PatternOf(size_t element_bytes) {
-  static const std::array<Pattern, 4> patterns = {MakePattern(1), MakePattern(2), MakePattern(4),
-                                                  MakePattern(8)};
+  static constexpr Pattern patterns[] = {MakePattern(1), MakePattern(2), MakePattern(4),
+                                         MakePattern(8)};
   size_t word_bytes = WordBytes(element_bytes);
   return patterns[word_bytes == 8 ? 3 : word_bytes / 2].bytes;
 }
@@ -78,12 +78,19 @@ bool HasPatternWord(const char* bytes, size_t size, const unsigned char* pattern
       found |= (word - low) & ~word & high;
     }
   }
-  for (; i < size; i += 8) {
+  for (; i + 8 <= size; i += 8) {
+    uint64_t word;
+    uint64_t expected;
+    std::memcpy(&word, bytes + i, 8);
+    std::memcpy(&expected, pattern + i % kPeriod, 8);
+    word ^= expected;
+    found |= (word - low) & ~word & high;
+  }
+  if (i < size) {
     uint64_t word = 0;
     uint64_t expected = ~uint64_t{0};
-    size_t count = std::min<size_t>(size - i, 8);
-    std::memcpy(&word, bytes + i, count);
-    std::memcpy(&expected, pattern + i % kPeriod, count);
+    std::memcpy(&word, bytes + i, size - i);
+    std::memcpy(&expected, pattern + i % kPeriod, size - i);
     word ^= expected;
     found |= (word - low) & ~word & high;
   }
@@ -124,9 +131,9 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
   for (size_t i = ndim_; i-- > 0;) {
     if (shape_[i] <= 0) return;
     strides_[i] = tensor.strides == nullptr ? static_cast<int64_t>(count) : tensor.strides[i];
-    if (static_cast<size_t>(shape_[i]) > max_bytes / element_bytes_ / count) return;
-    count *= static_cast<size_t>(shape_[i]);
+    if (__builtin_mul_overflow(count, static_cast<size_t>(shape_[i]), &count)) return;
   }
+  if (count > max_bytes / element_bytes_) return;
   first_ = reinterpret_cast<uintptr_t>(data_);
   last_ = first_ + element_bytes_;
   for (size_t i = 0; i < ndim_; ++i) {
@@ -214,7 +221,9 @@ void TensorMemory::ForEachFilledRun(Visit&& visit) const {
   // elements has at least 8 bytes, and therefore a whole word of 4 bytes.
   size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
   size_t word_bits = IsUnlikely(dtype_) ? std::min<size_t>(WordBytes(element_bytes_), 4) * 8 : 32;
-  uint64_t low = ~uint64_t{0} / ((uint64_t{1} << word_bits) - 1);
+  uint64_t low = word_bits == 32   ? 0x0000000100000001
+                 : word_bits == 16 ? 0x0001000100010001
+                                   : 0x0101010101010101;
   uint64_t high = low << (word_bits - 1);
   size_t block = kBlockBytes / element_bytes_ / 4 * 4;  // whole words of 4 bytes
   size_t begin = 0;  // the run that was found last: elements [begin, end)

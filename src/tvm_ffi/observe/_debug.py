@@ -49,8 +49,8 @@ class Fault:
     native_stack : str
         Native frames of the first call, most recent call first; empty if unknown.
     events : str
-        Native frames of other events, each with a heading, such as the write to an input; empty if
-        unknown.
+        Stacks of other events, each with a heading: the write to an input, the creation and the
+        release of an object; empty if unknown.
     """
 
     function: str
@@ -215,7 +215,13 @@ def _report(
 
 
 def _host_addresses() -> list[int]:
-    """Return the addresses of the C functions by which native code finds a pending exception."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred")
+    """Return the row `addresses` of runtime/extra/observe/debug.h."""
+    names = (
+        "PyGILState_Ensure",
+        "PyGILState_Release",
+        "PyErr_Occurred",
+        "Py_IsInitialized",
+        "PyGILState_Check",
+    )
     functions = (getattr(ctypes.pythonapi, name) for name in names)
     return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quarantine: objects of the runtime that were released, and the data of its tensors.
+//
+// The debug context adopts the objects that it sees: it replaces their deleter.  When an adopted
+// object is released, its destructor runs, but its memory is filled and kept, until the quarantine
+// is larger than its limit.  A later change of the memory, of the reference count or of the data is
+// a use after the release.
+#ifndef TVM_FFI_RUNTIME_EXTRA_OBSERVE_QUARANTINE_H_
+#define TVM_FFI_RUNTIME_EXTRA_OBSERVE_QUARANTINE_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tvm::ffi::extra {
+
+// Where a program was when an event happened.
+struct Place {
+  std::string_view function;  // the observed call in progress; "" if there is none
+  std::string stack;          // of the host language, then native; "" if it is not known
+};
+
+// Released objects are kept while an instance exists.
+class QuarantineUse {
+ public:
+  // place(wants_stack) returns the place of this thread.  It is called in deleters, also after this
+  // instance was destroyed.
+  explicit QuarantineUse(std::function<Place(bool wants_stack)> place);
+  ~QuarantineUse();
+  QuarantineUse(const QuarantineUse&) = delete;
+  QuarantineUse& operator=(const QuarantineUse&) = delete;
+};
+
+// Replaces the deleter of an object that is alive, if the runtime allocated it.  `origin`: the
+// function that returned the object, or got it first.  Calls place(true) for the first objects of a
+// function.
+void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result);
+
+// The padding in the header of a released object.
+inline constexpr uint32_t kReleasedMark = 0x5EED5EED;
+// True if the object is in the quarantine.
+inline bool IsReleased(const TVMFFIObject* object) {
+  return __atomic_load_n(&object->__padding, __ATOMIC_RELAXED) == kReleasedMark;
+}
+// Returns the events of a released object for Fault::events.
+std::string EventsOf(const TVMFFIObject* object);
+
+// A use of a released object.
+struct QuarantineFinding {
+  std::string_view function;  // the call that was in progress when it was found, or the origin
+  const char* rule;
+  std::string message;
+  std::string events;
+};
+// Examines the objects that were released last, for a use during the call of `function`.
+void ExamineLatest(std::string_view function);
+// Examines all objects.
+void ExamineAll();
+size_t NumFindings();
+// Returns the finding with the number *next, and increments *next; nullopt if there is none.
+std::optional<QuarantineFinding> TakeFinding(std::atomic<size_t>* next);
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_OBSERVE_QUARANTINE_H_
