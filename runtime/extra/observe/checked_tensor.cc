@@ -18,9 +18,10 @@ size_t CheckedTensor::Prepare() {
   if (is_shared || (direction != 'i' && direction != 'o')) return 0;
   is_compared_ = true;
   size_t size = memory.num_bytes();
+  if (direction == 'o' || size < kMinGuardedBytes) return size;
   size_t page = GuardPageSize();
   auto begin = reinterpret_cast<uintptr_t>(memory.Compact());
-  if (direction == 'o' || size < kMinGuardedBytes || page == 0 || begin == 0) return size;
+  if (page == 0 || begin == 0) return size;
   uintptr_t first = (begin + page - 1) / page * page;
   uintptr_t last = (begin + size) / page * page;
   guard_ = GuardPages(first, last);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "observe/tensor_memory.h"
 
@@ -14,8 +13,8 @@ namespace tvm::ffi::extra {
 
 class CheckedTensor {
  public:
-  CheckedTensor(int32_t argument, char which, TensorMemory elements)
-      : index(argument), direction(which), memory(std::move(elements)) {}
+  CheckedTensor(int32_t argument, char which, const DLTensor& tensor, size_t max_bytes)
+      : index(argument), direction(which), memory(tensor, max_bytes) {}
 
   int32_t index;   // of the argument
   char direction;  // 'i' (read), 'o' (written), or another character: not compared

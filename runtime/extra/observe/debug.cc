@@ -64,13 +64,11 @@ struct Environment {
 
 constexpr DLDevice kDevices[] = {{kDLCUDA, 0}, {kDLCUDA, 1}, {kDLROCM, 0}, {kDLVulkan, 0}};
 
-Environment CurrentEnvironment() {
-  Environment environment;
+void ReadEnvironment(Environment* environment) {
   for (size_t i = 0; i < std::size(kDevices); ++i) {
-    environment.streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
+    environment->streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
   }
-  environment.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
-  return environment;
+  environment->allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
 }
 
 struct CallState {
@@ -329,7 +327,7 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   }
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) FillSlot(call.slot);
-  state->environment = CurrentEnvironment();
+  ReadEnvironment(&state->environment);
   if (current_call != nullptr) current_call->inner = state.get();
   current_call = state.get();
   return state.release();
@@ -381,13 +379,16 @@ void Debug::CopyTensors(CallState* state) const {
   for (int32_t i = 0; i < state->num_args; ++i) {
     const DLTensor* tensor = TensorOf(state->args[i]);
     if (tensor == nullptr) continue;
-    state->fields[state->num_fields++] = {i, tensor, *tensor};
+    TensorFields& fields = state->fields[state->num_fields++];
+    fields.index = i;
+    fields.tensor = tensor;
+    fields.copy = *tensor;
     if (directions.empty()) continue;
-    TensorMemory memory(*tensor, max_bytes_);
-    if (!memory.is_checkable()) continue;
     auto position = static_cast<size_t>(i);
     char direction = position < directions.size() ? directions[position] : '-';
-    state->tensors.emplace_back(i, direction, std::move(memory));
+    // Constructed in place, because it is large.
+    state->tensors.emplace_back(i, direction, *tensor, max_bytes_);
+    if (!state->tensors.back().memory.is_checkable()) state->tensors.pop_back();
   }
   if (state->tensors.empty()) return;
   // Elements that another argument shares may change, or be read, in ways that the signature
@@ -567,7 +568,8 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
 }
 
 void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
-  Environment after = CurrentEnvironment();
+  Environment after;
+  ReadEnvironment(&after);
   if (std::memcmp(&after, &state->environment, sizeof(after)) == 0) return;
   for (size_t i = 0; i < std::size(kDevices); ++i) {
     if (after.streams[i] == state->environment.streams[i]) continue;

@@ -90,8 +90,6 @@ size_t CellBytes(int32_t type_index) {
   }
 }
 
-void DeleteAdopted(void* object, int flags);
-
 // Receives the data that the deleter of this thread releases.
 thread_local ReleasedData* released_data = nullptr;
 
@@ -191,7 +189,7 @@ bool Quarantine::IsAdoptable(const TVMFFIObject* object) {
 }
 
 void Quarantine::Adopt(TVMFFIObject* object, std::string_view origin, bool is_result) {
-  if (object->deleter == &DeleteAdopted || !IsAdoptable(object)) return;
+  if (!IsAdoptable(object)) return;
   std::shared_ptr<const PlaceFunction> place;
   bool wants_stack;
   {
@@ -369,16 +367,16 @@ std::optional<QuarantineFinding> Quarantine::TakeFinding(std::atomic<size_t>* ne
   return findings_[number];
 }
 
+}  // namespace
+
 void DeleteAdopted(void* object, int flags) {
   Quarantine::Global().Delete(static_cast<TVMFFIObject*>(object), flags);
 }
 
-}  // namespace
-
 QuarantineUse::QuarantineUse(PlaceFunction place) { Quarantine::Global().Use(std::move(place)); }
 QuarantineUse::~QuarantineUse() { Quarantine::Global().Unuse(); }
 
-void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result) {
+void AdoptNew(TVMFFIObject* object, std::string_view origin, bool is_result) {
   Quarantine::Global().Adopt(object, origin, is_result);
 }
 

@@ -39,7 +39,11 @@ class QuarantineUse {
 // Replaces the deleter of an object that is alive, if the runtime allocated it.  `origin`: the
 // function that returned the object, or got it first.  Calls place(true) for the first objects of a
 // function.
-void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result);
+void AdoptNew(TVMFFIObject* object, std::string_view origin, bool is_result);
+void DeleteAdopted(void* object, int flags);  // the deleter of adopted objects
+inline void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result) {
+  if (object->deleter != &DeleteAdopted) AdoptNew(object, origin, is_result);
+}
 
 // The padding in the header of a released object.
 inline constexpr uint32_t kReleasedMark = 0x5EED5EED;

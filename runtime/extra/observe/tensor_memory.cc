@@ -62,39 +62,26 @@ const unsigned char* PatternOf(size_t element_bytes) {
   return patterns[word_bytes == 8 ? 3 : word_bytes / 2].bytes;
 }
 
-// Returns false if no aligned word of the bytes is equal to the word of the pattern.  Examines
-// eight bytes at once; `low` and `high` are the lowest and the highest bits of their words.
-bool HasPatternWord(const char* bytes, size_t size, const unsigned char* pattern, uint64_t low,
-                    uint64_t high) {
-  uint64_t found = 0;
-  size_t i = 0;
-  for (; i + kPeriod <= size; i += kPeriod) {
-    for (size_t k = 0; k < kPeriod; k += 8) {
-      uint64_t word;
-      uint64_t expected;
-      std::memcpy(&word, bytes + i + k, 8);
-      std::memcpy(&expected, pattern + k, 8);
-      word ^= expected;
-      found |= (word - low) & ~word & high;
-    }
+// Returns false if no aligned word of the bytes is equal to the word of the pattern.  The loops
+// over a period become vector instructions.
+template <typename Word>
+bool HasPatternWord(const char* bytes, size_t size, const unsigned char* pattern) {
+  constexpr size_t kWords = kPeriod / sizeof(Word);
+  Word expected[kWords];
+  Word actual[kWords];
+  Word found[kWords] = {};
+  std::memcpy(expected, pattern, kPeriod);
+  for (; size >= kPeriod; size -= kPeriod, bytes += kPeriod) {
+    std::memcpy(actual, bytes, kPeriod);
+    for (size_t k = 0; k < kWords; ++k) found[k] |= static_cast<Word>(actual[k] == expected[k]);
   }
-  for (; i + 8 <= size; i += 8) {
-    uint64_t word;
-    uint64_t expected;
-    std::memcpy(&word, bytes + i, 8);
-    std::memcpy(&expected, pattern + i % kPeriod, 8);
-    word ^= expected;
-    found |= (word - low) & ~word & high;
+  for (size_t k = 0; k < kWords; ++k) actual[k] = static_cast<Word>(~expected[k]);
+  std::memcpy(actual, bytes, size);
+  Word any = 0;
+  for (size_t k = 0; k < kWords; ++k) {
+    any |= static_cast<Word>(found[k] | static_cast<Word>(actual[k] == expected[k]));
   }
-  if (i < size) {
-    uint64_t word = 0;
-    uint64_t expected = ~uint64_t{0};
-    std::memcpy(&word, bytes + i, size - i);
-    std::memcpy(&expected, pattern + i % kPeriod, size - i);
-    word ^= expected;
-    found |= (word - low) & ~word & high;
-  }
-  return found != 0;
+  return any != 0;
 }
 
 bool IsFinite(const char* address, DLDataType dtype) {
@@ -126,9 +113,9 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
   if (tensor.ndim < 0 || static_cast<size_t>(tensor.ndim) > kMaxDimensions) return;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return;
   ndim_ = static_cast<size_t>(tensor.ndim);
-  std::copy_n(tensor.shape, ndim_, shape_.begin());
   size_t count = 1;
   for (size_t i = ndim_; i-- > 0;) {
+    shape_[i] = tensor.shape[i];
     if (shape_[i] <= 0) return;
     strides_[i] = tensor.strides == nullptr ? static_cast<int64_t>(count) : tensor.strides[i];
     if (__builtin_mul_overflow(count, static_cast<size_t>(shape_[i]), &count)) return;
@@ -153,6 +140,7 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
 
 template <typename Visit>
 void TensorMemory::ForEachRun(Visit&& visit) const {
+  if (num_outer_ == 0) return visit(data_, size_t{0}, num_adjacent_);
   std::array<int64_t, kMaxDimensions> index{};
   for (size_t element = 0;; element += num_adjacent_) {
     int64_t offset = 0;
@@ -220,11 +208,10 @@ void TensorMemory::ForEachFilledRun(Visit&& visit) const {
   // An element that is unlikely to be equal to the pattern is a run of its own.  A run of other
   // elements has at least 8 bytes, and therefore a whole word of 4 bytes.
   size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
-  size_t word_bits = IsUnlikely(dtype_) ? std::min<size_t>(WordBytes(element_bytes_), 4) * 8 : 32;
-  uint64_t low = word_bits == 32   ? 0x0000000100000001
-                 : word_bits == 16 ? 0x0001000100010001
-                                   : 0x0101010101010101;
-  uint64_t high = low << (word_bits - 1);
+  size_t word_bytes = IsUnlikely(dtype_) ? WordBytes(element_bytes_) : 4;
+  auto* has_word = word_bytes >= 4   ? &HasPatternWord<uint32_t>
+                   : word_bytes == 2 ? &HasPatternWord<uint16_t>
+                                     : &HasPatternWord<uint8_t>;
   size_t block = kBlockBytes / element_bytes_ / 4 * 4;  // whole words of 4 bytes
   size_t begin = 0;  // the run that was found last: elements [begin, end)
   size_t end = 0;
@@ -236,8 +223,7 @@ void TensorMemory::ForEachFilledRun(Visit&& visit) const {
     for (size_t i = 0; i < count; i = std::max(i + block, examined)) {
       size_t size = std::min(block, count - i) * element_bytes_;
       const unsigned char* period = pattern + (first + i) * element_bytes_ % kPeriod;
-      if (size >= kRunBytes &&
-          !HasPatternWord(address + i * element_bytes_, size, period, low, high)) {
+      if (size >= kRunBytes && !has_word(address + i * element_bytes_, size, period)) {
         continue;
       }
       // A run may begin in the block before.
