@@ -178,15 +178,16 @@ std::string EventText(const char* heading, const std::string& stack) {
   return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
 }
 
-// Returns the place of this thread, also in a deleter.
-Place PlaceOf(const Host& host, const Function& stack, bool wants_stack) {
+Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
   Place place;
   if (current_call != nullptr) place.function = current_call->name;
-  if (!wants_stack) return place;
+  if (stack == Stack::kNone) return place;
   TVMFFIObjectHandle pending = nullptr;
   TVMFFIErrorMoveFromRaised(&pending);
   try {
-    if (host.CanRunInDeleter()) place.stack = stack().cast<String>();
+    if (stack == Stack::kInHook || host.CanRunInDeleter()) {
+      place.stack = host_stack().cast<String>();
+    }
     const TVMFFIByteArray* native = TVMFFIBacktrace(nullptr, 0, nullptr, 0);
     place.stack.append(native->data, native->size);
   } catch (const std::exception&) {  // the interpreter is exiting, or memory is short
@@ -482,15 +483,13 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
 void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
   const TVMFFIAny& result = *call.slot;
   ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
-  for (auto& [rule, message] : faults) Report(call, state, kResult, rule, std::move(message));
-  if (faults.empty() && result.type_index >= kTVMFFIStaticObjectBegin) {
-    if (!IsReleased(result.v_obj)) {
-      Adopt(result.v_obj, state.name, true);
-    } else {
-      Report(call, state, kResult, "object.used-after-release", "an object that has been released",
-             EventsOf(result.v_obj));
-    }
+  bool is_object = result.type_index >= kTVMFFIStaticObjectBegin;
+  for (auto& [rule, message] : faults) {
+    bool is_released = is_object && rule == std::string_view("object.used-after-release");
+    Report(call, state, kResult, rule, std::move(message),
+           is_released ? EventsOf(result.v_obj) : std::string());
   }
+  if (faults.empty() && is_object) Adopt(result.v_obj, state.name, true);
   if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
   TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
   int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
@@ -618,10 +617,10 @@ Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
   struct Owned {
     AccessHandling access{&DescribeAccess};
     QuarantineUse quarantine;
-    explicit Owned(std::function<Place(bool)> place) : quarantine(std::move(place)) {}
+    explicit Owned(PlaceFunction place) : quarantine(std::move(place)) {}
   };
-  auto place = [caller = Host(host, addresses), stack = host[2]](bool wants_stack) {
-    return PlaceOf(caller, stack, wants_stack);
+  auto place = [caller = Host(host, addresses), host_stack = host[2]](Stack stack) {
+    return PlaceOf(caller, host_stack, stack);
   };
   return AddObserver(std::make_shared<Debug>(options, host, addresses), names,
                      std::make_unique<Owned>(place));

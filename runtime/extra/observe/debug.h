@@ -22,8 +22,8 @@ namespace tvm::ffi::extra {
 //               report(function, argument, rule, message, stack, events), called for each new fault
 // addresses   the C functions int (*)() that acquires the host's lock, void (*)(int) that releases
 //             it, void* (*)() that returns the pending exception, int (*)() that returns 0 if the
-//             host is exiting, and int (*)() that returns 0 if this thread has not the host's lock;
-//             or none.
+//             host is exiting, and void* (*)() that returns null if the host does not know this
+//             thread; or none.
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
                     const Array<Function>& host, const Array<int64_t>& addresses);
 

@@ -38,12 +38,13 @@ class Host {
     release_ = reinterpret_cast<void (*)(int)>(addresses[1]);
     pending_ = reinterpret_cast<void* (*)()>(addresses[2]);
     is_running_ = reinterpret_cast<int (*)()>(addresses[3]);
-    has_lock_ = reinterpret_cast<int (*)()>(addresses[4]);
+    thread_ = reinterpret_cast<void* (*)()>(addresses[4]);
   }
 
-  // True if code of the host language can run in a deleter on this thread.
+  // True if code of the host language can run in a deleter on this thread: the host is not exiting,
+  // knows the thread, and has no pending exception.
   bool CanRunInDeleter() const {
-    return ensure_ != nullptr && is_running_() != 0 && has_lock_() != 0 && pending_() == nullptr;
+    return ensure_ != nullptr && is_running_() != 0 && thread_() != nullptr && !HasException();
   }
 
   // True if this thread has a pending exception of the host language.
@@ -91,7 +92,7 @@ class Host {
   void (*release_)(int) = nullptr;
   void* (*pending_)() = nullptr;
   int (*is_running_)() = nullptr;
-  int (*has_lock_)() = nullptr;
+  void* (*thread_)() = nullptr;
 };
 
 }  // namespace tvm::ffi::extra

@@ -83,7 +83,10 @@ bool HandleAccess(uintptr_t address) noexcept {
     bool is_active = range.is_active.load(std::memory_order_acquire);
     if (address < range.first.load(std::memory_order_relaxed)) continue;
     if (address >= range.last.load(std::memory_order_relaxed)) continue;
-    if (is_active) return HandleWrite(&range, address);
+    if (is_active) {
+      if (HandleWrite(&range, address)) return true;
+      continue;  // the memory was read-only before
+    }
     if (NowNs() - range.released_ns.load(std::memory_order_relaxed) > kLateNs) continue;
     size_t size = platform::PageSize();
     if (platform::SetWritable(address / size * size, size, true)) return true;

@@ -20,7 +20,6 @@ namespace tvm::ffi::extra {
 namespace {
 
 using Deleter = void (*)(void*, int);
-using PlaceFunction = std::function<Place(bool wants_stack)>;
 
 // Reference counts of an object in the quarantine, which has the only weak reference.
 constexpr uint64_t kKeptCounts = uint64_t{1} << 32;
@@ -68,6 +67,7 @@ struct Adopted {
   std::string created;  // stacks
   Place released;
   bool is_kept;
+  bool is_reported;   // a use after the release
   size_t num_filled;  // bytes after the header that were filled
   ReleasedData data;
 
@@ -133,8 +133,7 @@ class Quarantine {
   void Keep(TVMFFIObject* object, Adopted* adopted);
   void ExamineOne(TVMFFIObject* object, Adopted* adopted, size_t max_bytes,
                   std::string_view function);
-  void Find(const Adopted& adopted, std::string_view function, const char* rule,
-            std::string message);
+  void Find(Adopted* adopted, std::string_view function, const char* rule, std::string message);
   // Removes the oldest objects from the quarantine until at most `max_bytes` are kept.  Returns the
   // objects, which the caller frees without the lock.
   std::vector<std::pair<TVMFFIObject*, Adopted>> Evict(size_t max_bytes);
@@ -198,10 +197,10 @@ void Quarantine::Adopt(TVMFFIObject* object, std::string_view origin, bool is_re
     if (place == nullptr) return;
     wants_stack = num_stacks_[origin]++ < kStacksPerFunction;
   }
-  std::string stack = wants_stack ? (*place)(true).stack : std::string();
+  std::string stack = wants_stack ? (*place)(Stack::kInHook).stack : std::string();
   std::lock_guard<std::mutex> lock(mutex_);
   if (object->deleter == &DeleteAdopted) return;  // another thread was faster
-  Adopted adopted{object->deleter, origin, is_result, std::move(stack), {}, false, 0, {}};
+  Adopted adopted{object->deleter, origin, is_result, std::move(stack), {}, false, false, 0, {}};
   adopted_.insert_or_assign(object, std::move(adopted));
   __atomic_store_n(&object->deleter, &DeleteAdopted, __ATOMIC_RELEASE);
 }
@@ -219,7 +218,8 @@ void Quarantine::Delete(TVMFFIObject* object, int flags) {
   if (adopted->is_kept) {
     // A reference was added to a released object, and released.
     __atomic_store_n(&object->combined_ref_count, kKeptCounts, __ATOMIC_RELAXED);
-    return Find(*adopted, {}, "object.used-after-release",
+    std::string_view function = get_place == nullptr ? "" : (*get_place)(Stack::kNone).function;
+    return Find(adopted, function, "object.used-after-release",
                 "a reference was added to an object that has been released");
   }
   Deleter deleter = adopted->deleter;
@@ -231,7 +231,9 @@ void Quarantine::Delete(TVMFFIObject* object, int flags) {
   bool wants_stack = !adopted->created.empty();
   lock.unlock();
   if (is_strong) {
-    Place place = get_place == nullptr ? Place() : (*get_place)(wants_stack);
+    Place place = get_place == nullptr
+                      ? Place()
+                      : (*get_place)(wants_stack ? Stack::kInDeleter : Stack::kNone);
     lock.lock();
     adopted_.at(object).released = std::move(place);
     lock.unlock();
@@ -309,14 +311,17 @@ std::string Quarantine::Events(const Adopted& adopted) {
 std::string Quarantine::EventsOf(const TVMFFIObject* object) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = adopted_.find(const_cast<TVMFFIObject*>(object));
-  return found == adopted_.end() ? std::string() : Events(found->second);
+  if (found == adopted_.end()) return {};
+  found->second.is_reported = true;
+  return Events(found->second);
 }
 
-void Quarantine::Find(const Adopted& adopted, std::string_view function, const char* rule,
+void Quarantine::Find(Adopted* adopted, std::string_view function, const char* rule,
                       std::string message) {
-  if (findings_.size() == kMaxFindings) return;
+  if (adopted->is_reported || findings_.size() == kMaxFindings) return;
+  adopted->is_reported = true;
   findings_.push_back(
-      {function.empty() ? adopted.origin : function, rule, std::move(message), Events(adopted)});
+      {function.empty() ? adopted->origin : function, rule, std::move(message), Events(*adopted)});
   num_findings.store(findings_.size(), std::memory_order_release);
 }
 
@@ -330,14 +335,14 @@ void Quarantine::ExamineOne(TVMFFIObject* object, Adopted* adopted, size_t max_b
     __atomic_fetch_sub(&object->combined_ref_count,
                        static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(strong))),
                        __ATOMIC_RELAXED);
-    Find(*adopted, function, is_missing ? "object.released-too-often" : "object.used-after-release",
+    Find(adopted, function, is_missing ? "object.released-too-often" : "object.used-after-release",
          "a reference of a released " + TypeName(object->type_index) +
              (is_missing ? " was released again" : " was added"));
   }
   size_t written = FindWritten(object + 1, adopted->num_filled);
   if (written < adopted->num_filled) {
     FillReleased(object + 1, adopted->num_filled);
-    Find(*adopted, function, "object.used-after-release",
+    Find(adopted, function, "object.used-after-release",
          "byte " + std::to_string(sizeof(TVMFFIObject) + written) + " of a released " +
              TypeName(object->type_index) + " was written");
   }
@@ -346,7 +351,7 @@ void Quarantine::ExamineOne(TVMFFIObject* object, Adopted* adopted, size_t max_b
   written = FindWritten(data, size);
   if (written < size) {
     FillReleased(data, data_size);
-    Find(*adopted, function, "object.used-after-release",
+    Find(adopted, function, "object.used-after-release",
          "byte " + std::to_string(written) + " of the elements of a released tensor was written");
   }
 }

@@ -25,20 +25,23 @@ struct Place {
   std::string stack;          // of the host language, then native; "" if it is not known
 };
 
+enum class Stack { kNone, kInHook, kInDeleter };
+// Returns the place of this thread.
+using PlaceFunction = std::function<Place(Stack stack)>;
+
 // Released objects are kept while an instance exists.
 class QuarantineUse {
  public:
-  // place(wants_stack) returns the place of this thread.  It is called in deleters, also after this
-  // instance was destroyed.
-  explicit QuarantineUse(std::function<Place(bool wants_stack)> place);
+  // Called also after this instance was destroyed.
+  explicit QuarantineUse(PlaceFunction place);
   ~QuarantineUse();
   QuarantineUse(const QuarantineUse&) = delete;
   QuarantineUse& operator=(const QuarantineUse&) = delete;
 };
 
 // Replaces the deleter of an object that is alive, if the runtime allocated it.  `origin`: the
-// function that returned the object, or got it first.  Calls place(true) for the first objects of a
-// function.
+// function that returned the object, or got it first.
+// The stack is read for the first objects of a function.
 void AdoptNew(TVMFFIObject* object, std::string_view origin, bool is_result);
 void DeleteAdopted(void* object, int flags);  // the deleter of adopted objects
 inline void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result) {
@@ -51,7 +54,7 @@ inline constexpr uint32_t kReleasedMark = 0x5EED5EED;
 inline bool IsReleased(const TVMFFIObject* object) {
   return __atomic_load_n(&object->__padding, __ATOMIC_RELAXED) == kReleasedMark;
 }
-// Returns the events of a released object for Fault::events.
+// Returns the events of a released object for Fault::events.  Later uses are not reported.
 std::string EventsOf(const TVMFFIObject* object);
 
 // A use of a released object.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "observe/kept_arguments.h"
+#include "observe/quarantine.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -73,7 +74,7 @@ void CheckObject(const TVMFFIAny& result, ResultFaults* faults) {
     faults->emplace_back("any.object-type", "the result has the type " + type +
                                                 ", its object the type " +
                                                 TypeName(result.v_obj->type_index));
-  } else if (StrongCount(result.v_obj) == 0) {
+  } else if (StrongCount(result.v_obj) == 0 || IsReleased(result.v_obj)) {
     faults->emplace_back("object.used-after-release", "an object that has been released");
   } else if (result.type_index == kTVMFFITensor &&
              HasWrongShape(*TVMFFITensorGetDLTensorPtr(result.v_obj))) {

@@ -221,7 +221,7 @@ def _host_addresses() -> list[int]:
         "PyGILState_Release",
         "PyErr_Occurred",
         "Py_IsInitialized",
-        "PyGILState_Check",
+        "PyGILState_GetThisThreadState",
     )
     functions = (getattr(ctypes.pythonapi, name) for name in names)
     return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
