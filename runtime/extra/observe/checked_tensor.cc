@@ -2,6 +2,7 @@
 // Tensor arguments whose elements are compared: by copies, or by guarded pages if they are large.
 #include "observe/checked_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "observe/guarded_memory.h"
@@ -80,7 +81,12 @@ std::optional<CheckedTensor::Change> CheckedTensor::FindChange() {
   for (size_t i = 0; i < size; ++i) {
     size_t offset = i < num_before_ ? i : i + num_guarded_;
     if (copy_[i] == begin[offset]) continue;
-    return ChangeAt(static_cast<int64_t>(offset / element_bytes), nullptr);
+    // A part of the element may be in a guarded page.
+    size_t first = i - std::min(i, offset % element_bytes);
+    size_t end = i < num_before_ ? num_before_ : size;
+    bool is_whole = (i < num_before_ || first >= num_before_) && first + element_bytes <= end;
+    return ChangeAt(static_cast<int64_t>(offset / element_bytes),
+                    is_whole ? copy_ + first : nullptr);
   }
   return {};
 }

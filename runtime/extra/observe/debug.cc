@@ -169,6 +169,20 @@ void DescribeAccess(uintptr_t address) noexcept {
   }
 }
 
+// Returns the deleter of the errors that a function of the host language raises, by a call without
+// the argument that it needs.
+decltype(TVMFFIObject::deleter) DeleterOfHostError(const Function& function) {
+  TVMFFIAny result{};
+  TVMFFIObjectHandle error = nullptr;
+  auto* handle = ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
+  if (TVMFFIFunctionCall(handle, nullptr, 0, &result) == 0) return nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == nullptr) return nullptr;
+  auto deleter = static_cast<TVMFFIObject*>(error)->deleter;
+  TVMFFIObjectDecRef(error);
+  return deleter;
+}
+
 Fault FaultOf(const QuarantineFinding& finding) {
   return {finding.function, nullptr, "", finding.rule, finding.message, finding.events};
 }
@@ -209,13 +223,8 @@ class Debug {
         finds_kept_(options[2].cast<bool>()),
         host_(host, addresses),
         faults_(host[2], host[3]),
-        next_finding_(NumFindings()) {
-    TVMFFIByteArray empty{"", 0};
-    TVMFFIObjectHandle error = nullptr;
-    if (TVMFFIErrorCreate(&empty, &empty, &empty, &error) != 0) return;
-    error_deleter_ = static_cast<TVMFFIObject*>(error)->deleter;
-    TVMFFIObjectDecRef(error);
-  }
+        host_error_deleter_(DeleterOfHostError(host[1])),
+        next_finding_(NumFindings()) {}
 
   void* Begin(const TVMFFIObservedCall& call);
   void End(const TVMFFIObservedCall& call, void* token);
@@ -246,7 +255,9 @@ class Debug {
   Host host_;
   FaultList faults_;
   KeptArguments kept_;
-  decltype(TVMFFIObject::deleter) error_deleter_ = nullptr;
+  // Of errors that are exceptions of the host language.  Their kinds need no registration, and
+  // their messages may be empty.
+  decltype(TVMFFIObject::deleter) host_error_deleter_;
   std::atomic<size_t> next_finding_;
 
   // Notes of functions that were called recently, by a hash of the address.
@@ -460,7 +471,7 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
     return Report(call, state, kNoArgument, "error.object",
                   "the pending error is an object of type " + TypeName(object->type_index));
   }
-  if (object->deleter != error_deleter_ || state.notes->runs_host_code) return;
+  if (state.notes->runs_host_code || object->deleter == host_error_deleter_) return;
   const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
   std::string kind(error->kind.data, error->kind.size);
   if (kind == "EnvErrorAlreadySet") return;

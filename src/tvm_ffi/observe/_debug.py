@@ -154,7 +154,14 @@ class Debug(Observer):
 
 
 def _new_fault(
-    function: str, argument: str, rule: str, message: str, count: int, stack: str, native: str, events: str
+    function: str,
+    argument: str,
+    rule: str,
+    message: str,
+    count: int,
+    stack: str,
+    native: str,
+    events: str,
 ) -> Fault:
     return Fault(
         str(function or UNNAMED),
