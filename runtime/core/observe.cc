@@ -245,14 +245,19 @@ void HoldLocksDuringForks() {
   [[maybe_unused]] static const bool is_set = [] {
     platform::LockDuringForks(
         [] {
-          FunctionTable::Global().mutex().lock();
+          FunctionTable::Global().Lock();
           KnownFunction::Mutex().lock();
           Observation::Global().mutex.lock();
         },
         [] {
           Observation::Global().mutex.unlock();
           KnownFunction::Mutex().unlock();
-          FunctionTable::Global().mutex().unlock();
+          FunctionTable::Global().Unlock();
+        },
+        [] {
+          Observation::Global().mutex.unlock();
+          KnownFunction::Mutex().unlock();
+          FunctionTable::Global().UnlockInChild();
         });
     return true;
   }();

@@ -106,9 +106,9 @@ void UnmapFile(void* memory, size_t size) noexcept;
 int64_t ProcessNumber() noexcept;
 // Calls `callback` in each process that this process forks.
 void CallInForkedChild(void (*callback)());
-// Calls `lock` before each fork of this process, and `unlock` after it in both processes, so that
-// locks which other threads acquire are free in the child.
-void LockDuringForks(void (*lock)(), void (*unlock)());
+// Calls `lock` before each fork of this process, then `unlock` in this process and
+// `unlock_in_child` in the child, so that locks which other threads acquire are free in the child.
+void LockDuringForks(void (*lock)(), void (*unlock)(), void (*unlock_in_child)());
 
 // ---- Code addresses ---------------------------------------------------------------------------
 

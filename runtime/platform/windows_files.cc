@@ -122,6 +122,6 @@ int64_t ProcessNumber() noexcept { return static_cast<int64_t>(GetCurrentProcess
 
 // Processes do not fork.
 void CallInForkedChild(void (* /*callback*/)()) {}
-void LockDuringForks(void (* /*lock*/)(), void (* /*unlock*/)()) {}
+void LockDuringForks(void (* /*lock*/)(), void (* /*unlock*/)(), void (* /*unlock_in_child*/)()) {}
 
 }  // namespace tvm::ffi::platform
