@@ -16,7 +16,6 @@
 #include <unordered_map>
 
 #include "../platform/platform.h"
-#include "extra_layer.h"
 #include "text.h"
 #include "thread_state.h"
 
@@ -132,7 +131,7 @@ __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_f
 
 }  // namespace
 
-std::string TextOfFrames(const uintptr_t* addresses, size_t count) {
+std::string_view BacktraceOf(const uintptr_t* addresses, size_t count) {
   auto& local = ThreadState<ThreadBacktrace>::Get();
   local.text.clear();
   Walk walk{&local, 0, FrameLimit(), false};

@@ -15,6 +15,7 @@
 
 #include "extra_registration.h"  // IWYU pragma: export
 #include "known_functions.h"     // IWYU pragma: export
+#include "released_data.h"       // IWYU pragma: export
 #include "thread_state.h"        // IWYU pragma: export
 
 namespace tvm::ffi::runtime {
@@ -39,9 +40,6 @@ const void* OwnEntryOf(const void* function);
 
 // True if the runtime marks the tensor as read-only.
 bool IsReadOnlyTensor(const TVMFFIObject* tensor);
-// Called with the data of a tensor that the default allocator frees; it frees the data later, with
-// platform::FreeAligned.  Null: the data is freed immediately.
-extern std::atomic<void (*)(void* data, size_t size)> released_data_hook;
 
 // Returns the lines of a backtrace for return addresses, most recent call first.
 std::string TextOfFrames(const uintptr_t* addresses, size_t count);

@@ -12,7 +12,7 @@
 
 #include "../platform/platform.h"
 #include "error.h"
-#include "extra_layer.h"
+#include "released_data.h"
 #include "tensor.h"
 
 namespace tvm::ffi::runtime {

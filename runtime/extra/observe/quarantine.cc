@@ -14,6 +14,7 @@
 
 #include "../core/extra_layer.h"
 #include "../platform/platform.h"
+#include "observe/kept_arguments.h"
 #include "observe/result_slot.h"
 
 namespace tvm::ffi::extra {

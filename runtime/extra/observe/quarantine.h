@@ -48,12 +48,6 @@ inline void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result)
   if (object->deleter != &DeleteAdopted) AdoptNew(object, origin, is_result);
 }
 
-// The padding in the header of a released object.
-inline constexpr uint32_t kReleasedMark = 0x5EED5EED;
-// True if the object is in the quarantine.
-inline bool IsReleased(const TVMFFIObject* object) {
-  return __atomic_load_n(&object->__padding, __ATOMIC_RELAXED) == kReleasedMark;
-}
 // Returns the events of a released object for Fault::events.  Later uses are not reported.
 std::string EventsOf(const TVMFFIObject* object);
 

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "observe/kept_arguments.h"
-#include "observe/quarantine.h"
 
 namespace tvm::ffi::extra {
 namespace {
