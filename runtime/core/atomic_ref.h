@@ -40,6 +40,9 @@ class AtomicRef {
   }
   bool IsNull() const { return (bits_.load(std::memory_order_acquire) & ~kLocked) == 0; }
 
+  // Releases the lock in a forked child, in which the thread that had it does not exist.
+  void ReleaseInChild() { bits_.fetch_and(~kLocked, std::memory_order_release); }
+
  private:
   static constexpr uintptr_t kLocked = 1;
   static constexpr int kAttempts = 16;

@@ -131,6 +131,15 @@ __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_f
 
 }  // namespace
 
+std::string_view BacktraceOf(const uintptr_t* addresses, size_t count) {
+  auto& local = ThreadState<ThreadBacktrace>::Get();
+  local.text.clear();
+  Walk walk{&local, 0, FrameLimit(), false};
+  for (size_t i = 0; i < count && VisitFrame(addresses[i], &walk); ++i) {
+  }
+  return local.text;
+}
+
 std::string_view CurrentBacktrace() {
   auto& local = ThreadState<ThreadBacktrace>::Get();
   local.text.clear();

@@ -2,8 +2,10 @@
 // Functions of the core for runtime/extra, over the function table and the type table.
 #include "extra_layer.h"
 
+#include "backtrace.h"
 #include "error.h"
 #include "function_table.h"
+#include "tensor.h"
 #include "type_table.h"
 
 namespace tvm::ffi::runtime {
@@ -21,6 +23,12 @@ std::vector<std::string_view> RegisteredTypeKeys() { return TypeTable::Global().
 bool IsRegisteredType(int64_t type_index) {
   return type_index == static_cast<int32_t>(type_index) &&
          TypeTable::Global().Find(static_cast<int32_t>(type_index)) != nullptr;
+}
+
+bool IsReadOnlyTensor(const TVMFFIObject* tensor) { return IsReadOnly(tensor); }
+
+std::string TextOfFrames(const uintptr_t* addresses, size_t count) {
+  return std::string(BacktraceOf(addresses, count));
 }
 
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index) {

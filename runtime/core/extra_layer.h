@@ -4,6 +4,8 @@
 #ifndef TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 #define TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 
+#include <tvm/ffi/c_api.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +15,7 @@
 
 #include "extra_registration.h"  // IWYU pragma: export
 #include "known_functions.h"     // IWYU pragma: export
+#include "released_data.h"       // IWYU pragma: export
 #include "thread_state.h"        // IWYU pragma: export
 
 namespace tvm::ffi::runtime {
@@ -43,6 +46,12 @@ using NewPreparedForm = void* (*)(void* function);
 void AddPreparedForm(NewPreparedForm create);
 // Returns the form of a function, owned; null if it has none.
 void* PreparedFormOf(void* function);
+
+// True if the runtime marks the tensor as read-only.
+bool IsReadOnlyTensor(const TVMFFIObject* tensor);
+
+// Returns the lines of a backtrace for return addresses, most recent call first.
+std::string TextOfFrames(const uintptr_t* addresses, size_t count);
 
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
 // two functions with TVMFFIEnvRegisterCAPI.

@@ -70,6 +70,14 @@ class FunctionTable {
   // Removes a name; returns false if the name is not registered.
   bool Remove(std::string_view name);
 
+  // No lock of the table is taken in a child that is forked between Lock and UnlockInChild.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+  void UnlockInChild() {
+    for (Entry* entry : entries_) entry->function.ReleaseInChild();
+    mutex_.unlock();
+  }
+
  private:
   static constexpr size_t kBuckets = 4096;
 

@@ -42,8 +42,9 @@ class KnownFunction {
     }
   }
 
- private:
   static std::mutex& Mutex();
+
+ private:
   static KnownFunction* first_;  // guarded by Mutex()
 
   void* function_ = nullptr;  // null: not in the list

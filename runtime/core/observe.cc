@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "../platform/platform.h"
 #include "error.h"
 #include "extra_layer.h"
 #include "function_table.h"
@@ -239,7 +240,31 @@ uint32_t Observation::MatchingObservers(std::string_view name) const {
   return matching;
 }
 
+// Other threads may add observers and functions while this process forks.
+void HoldLocksDuringForks() {
+  [[maybe_unused]] static const bool is_set = [] {
+    platform::LockDuringForks(
+        [] {
+          FunctionTable::Global().Lock();
+          KnownFunction::Mutex().lock();
+          Observation::Global().mutex.lock();
+        },
+        [] {
+          Observation::Global().mutex.unlock();
+          KnownFunction::Mutex().unlock();
+          FunctionTable::Global().Unlock();
+        },
+        [] {
+          Observation::Global().mutex.unlock();
+          KnownFunction::Mutex().unlock();
+          FunctionTable::Global().UnlockInChild();
+        });
+    return true;
+  }();
+}
+
 int64_t Observation::Add(const TVMFFIObserver& hooks) {
+  HoldLocksDuringForks();
   std::vector<std::string> wanted;
   for (size_t i = 0; i < hooks.num_names; ++i) wanted.emplace_back(View(hooks.names[i]));
   int64_t number;

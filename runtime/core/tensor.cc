@@ -169,13 +169,6 @@ struct ViewObject : TensorObject {
 
 struct ReadOnlyViewObject : ViewObject {};
 
-// Returns true for read-only tensors that this file created.  Returns false for all third-party
-// tensors, because nothing marks them as read-only.
-bool IsReadOnly(const TVMFFIObject* object) {
-  return object->deleter == detail::DeleterOf<ReadOnlyTensorObject>() ||
-         object->deleter == detail::DeleterOf<ReadOnlyViewObject>();
-}
-
 // Returns a new managed tensor for DLPack consumers.  Its manager_ctx owns one reference to the
 // tensor.
 template <typename Managed>
@@ -210,6 +203,11 @@ Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) 
 }
 
 }  // namespace
+
+bool IsReadOnly(const TVMFFIObject* object) {
+  return object->deleter == detail::DeleterOf<ReadOnlyTensorObject>() ||
+         object->deleter == detail::DeleterOf<ReadOnlyViewObject>();
+}
 
 void CheckShape(const DLTensor& tensor, const char* where) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) {

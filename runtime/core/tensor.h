@@ -16,6 +16,10 @@ struct TensorObject : TVMFFIObject, DLTensor {};
 // destroyed. Does not check alignment or compactness.
 Ref<TensorObject> NewTensorFromManaged(DLManagedTensorVersioned* managed);
 
+// Returns true for read-only tensors that tensor.cc created.  Returns false for all third-party
+// tensors, because nothing marks them as read-only.
+bool IsReadOnly(const TVMFFIObject* object);
+
 // Raises ValueError if ndim is out of range, an extent is negative, or the number of elements does
 // not fit int64.
 void CheckShape(const DLTensor& tensor, const char* where);

@@ -12,6 +12,7 @@
 
 #include "../platform/platform.h"
 #include "error.h"
+#include "released_data.h"
 #include "tensor.h"
 
 namespace tvm::ffi::runtime {
@@ -38,12 +39,18 @@ uint64_t DataBytes(const DLTensor& tensor) {
 struct CpuTensor {
   DLManagedTensorVersioned managed;
   void* data;
+  size_t size;
   int64_t* extents() { return reinterpret_cast<int64_t*>(this + 1); }
 };
 
 void FreeCpuTensor(DLManagedTensorVersioned* managed) {
   auto* tensor = static_cast<CpuTensor*>(managed->manager_ctx);
-  platform::FreeAligned(tensor->data);
+  auto* keep = released_data_hook.load(std::memory_order_acquire);
+  if (keep == nullptr) {
+    platform::FreeAligned(tensor->data);
+  } else {
+    keep(tensor->data, tensor->size);
+  }
   std::free(tensor);
 }
 
@@ -60,6 +67,7 @@ DLManagedTensorVersioned* AllocateCpuTensor(const DLTensor& prototype) {
     std::free(tensor);
     throw std::bad_alloc();
   }
+  tensor->size = bytes;
   int64_t* shape = tensor->extents();
   int64_t* strides = shape + ndim;
   int64_t step = 1;
@@ -103,6 +111,9 @@ DLManagedTensorVersioned* Allocate(DLTensor* prototype) {
 }
 
 }  // namespace
+
+std::atomic<void (*)(void* data, size_t size)> released_data_hook{nullptr};
+
 }  // namespace tvm::ffi::runtime
 
 using namespace tvm::ffi::runtime;

@@ -27,6 +27,21 @@ namespace tvm::ffi::platform {
 void* AllocateAligned(size_t size, size_t alignment) noexcept;
 void FreeAligned(void* memory) noexcept;
 
+// The size of a page, the unit of SetWritable; 0 if pages cannot be protected.
+size_t PageSize() noexcept;
+// Allows or forbids writes to whole pages of memory that can be read; returns false if the system
+// cannot.
+bool SetWritable(uintptr_t page, size_t size, bool is_writable) noexcept;
+
+// Called when a thread has accessed memory that it must not access.  Returns true if the access can
+// be repeated.  Runs in a signal handler.
+using AccessHandler = bool (*)(uintptr_t address) noexcept;
+// Calls `handler` before the handler that the process has set; null puts that one back.  Returns
+// false if it is not available.  One thread at a time may call this function.
+bool HandleInvalidAccess(AccessHandler handler) noexcept;
+// Returns false if the process has set another handler since.
+bool HandlesInvalidAccess() noexcept;
+
 // ---- Threads ----------------------------------------------------------------------------------
 
 // The addresses of a stack, which grows downwards from `high`.
@@ -91,6 +106,9 @@ void UnmapFile(void* memory, size_t size) noexcept;
 int64_t ProcessNumber() noexcept;
 // Calls `callback` in each process that this process forks.
 void CallInForkedChild(void (*callback)());
+// Calls `lock` before each fork of this process, then `unlock` in this process and
+// `unlock_in_child` in the child, so that locks which other threads acquire are free in the child.
+void LockDuringForks(void (*lock)(), void (*unlock)(), void (*unlock_in_child)());
 
 // ---- Code addresses ---------------------------------------------------------------------------
 

@@ -69,5 +69,8 @@ void UnmapFile(void* memory, size_t size) noexcept { munmap(memory, size); }
 int64_t ProcessNumber() noexcept { return getpid(); }
 
 void CallInForkedChild(void (*callback)()) { pthread_atfork(nullptr, nullptr, callback); }
+void LockDuringForks(void (*lock)(), void (*unlock)(), void (*unlock_in_child)()) {
+  pthread_atfork(lock, unlock, unlock_in_child);
+}
 
 }  // namespace tvm::ffi::platform

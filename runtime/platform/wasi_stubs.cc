@@ -25,6 +25,7 @@ bool WriteFile(intptr_t /*file*/, size_t /*offset*/, const void* /*bytes*/, size
 void UnmapFile(void* /*memory*/, size_t /*size*/) noexcept {}
 int64_t ProcessNumber() noexcept { return 0; }
 void CallInForkedChild(void (* /*callback*/)()) {}
+void LockDuringForks(void (* /*lock*/)(), void (* /*unlock*/)(), void (* /*unlock_in_child*/)()) {}
 
 const void* LibraryStartAt(const void* /*address*/) noexcept { return nullptr; }
 AddressDescription DescribeAddress(const void* /*address*/) { return {}; }

@@ -120,6 +120,8 @@ void UnmapFile(void* memory, size_t /*size*/) noexcept { UnmapViewOfFile(memory)
 
 int64_t ProcessNumber() noexcept { return static_cast<int64_t>(GetCurrentProcessId()); }
 
-void CallInForkedChild(void (* /*callback*/)()) {}  // processes do not fork
+// Processes do not fork.
+void CallInForkedChild(void (* /*callback*/)()) {}
+void LockDuringForks(void (* /*lock*/)(), void (* /*unlock*/)(), void (* /*unlock_in_child*/)()) {}
 
 }  // namespace tvm::ffi::platform

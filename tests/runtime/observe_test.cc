@@ -460,6 +460,29 @@ TEST_CASE("a forked child continues to observe, and may remove its observers") {
   TVMFFIObjectDecRef(function);
 }
 
+// A lock that another thread of the parent has would stay locked in the child.
+TEST_CASE("a child that forks while another thread adds observers can add observers") {
+  std::atomic<bool> stops{false};
+  std::thread adder([&] {
+    while (!stops) {
+      Recorder recorder;
+      recorder.Add({Bytes("observe_test.none")});
+      recorder.Remove();
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    ChildEnd end = RunInChild([] {
+      alarm(20);
+      Recorder recorder;
+      recorder.Add({Bytes("observe_test.none")});
+      _exit(recorder.Remove());
+    });
+    REQUIRE_EQ(end.exit_status, 0);
+  }
+  stops = true;
+  adder.join();
+}
+
 TEST_CASE("calls at process exit are observed") {
   ChildEnd end = RunInChild([] {
     static TVMFFIObjectHandle function = Register("observe_test.exit", &Increment);

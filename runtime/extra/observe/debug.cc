@@ -14,16 +14,23 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <unordered_map>
 
+#include "../core/extra_layer.h"
+#include "observe/checked_tensor.h"
+#include "observe/debug_host.h"
 #include "observe/fault_list.h"
+#include "observe/guarded_memory.h"
 #include "observe/kept_arguments.h"
 #include "observe/observer.h"
+#include "observe/quarantine.h"
 #include "observe/result_slot.h"
 #include "observe/tensor_memory.h"
 
@@ -34,22 +41,6 @@ constexpr int32_t kMaxArgs = 16;  // only the first arguments of a call are chec
 constexpr int kResult = -1;       // argument indices of faults
 constexpr int kNoArgument = -2;
 
-// ---- Functions ----------------------------------------------------------------------------------
-
-// Facts about a function that the host language has told.
-struct FunctionNotes {
-  const void* function = nullptr;
-  int32_t name_index = -1;
-  bool runs_host_code = false;
-  bool needs_result = false;  // a result of None is wrong
-  std::string directions;     // see AddDebug
-  std::vector<std::string> names;
-
-  bool AreOf(const TVMFFIObservedCall& call) const {
-    return function == call.function && name_index == call.name_index;
-  }
-};
-
 // ---- One call -----------------------------------------------------------------------------------
 
 // An object argument, with the additional reference of the call.
@@ -57,14 +48,6 @@ struct HeldObject {
   TVMFFIObject* object;
   uint32_t strong_before;  // without the additional reference
   int32_t index;
-};
-
-// A tensor argument whose elements are checked.
-struct CheckedTensor {
-  int32_t index;
-  TensorMemory memory;
-  std::vector<char> copy;
-  bool is_filled;
 };
 
 // The fields of a tensor argument, which functions must not change.
@@ -81,13 +64,11 @@ struct Environment {
 
 constexpr DLDevice kDevices[] = {{kDLCUDA, 0}, {kDLCUDA, 1}, {kDLROCM, 0}, {kDLVulkan, 0}};
 
-Environment CurrentEnvironment() {
-  Environment environment;
+void ReadEnvironment(Environment* environment) {
   for (size_t i = 0; i < std::size(kDevices); ++i) {
-    environment.streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
+    environment->streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
   }
-  environment.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
-  return environment;
+  environment->allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
 }
 
 struct CallState {
@@ -99,6 +80,7 @@ struct CallState {
   // True if another debug context checks the same call.  That context, whose state is `outer`,
   // repairs the result and has the additional references.
   bool is_nested;
+  std::string_view name;
   const void* address;
   const TVMFFIAny* arg_array;
   TVMFFIAny* slot;
@@ -113,6 +95,36 @@ struct CallState {
   TensorFields fields[kMaxArgs];
   int32_t num_fields;
   std::vector<CheckedTensor> tensors;
+  // Memory for copies of elements, which is kept for later calls.
+  std::unique_ptr<char[]> copies;
+  size_t copies_size = 0;
+};
+
+// States of earlier calls, for the next calls of the thread.
+struct FreeStates {
+  static constexpr size_t kMax = 8;
+  std::vector<std::unique_ptr<CallState>> states;
+};
+
+std::unique_ptr<CallState> NewState() {
+  std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
+  if (free.empty()) {
+    free.reserve(FreeStates::kMax);
+    return std::unique_ptr<CallState>(new CallState);  // without zeroing the arrays
+  }
+  std::unique_ptr<CallState> state = std::move(free.back());
+  free.pop_back();
+  return state;
+}
+
+struct FreeAtExit {
+  void operator()(CallState* state) const {
+    state->inner = nullptr;
+    state->tensors.clear();
+    std::unique_ptr<CallState> owned(state);
+    std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
+    if (free.size() < free.capacity()) free.push_back(std::move(owned));
+  }
 };
 
 // The innermost call of this thread.
@@ -131,63 +143,75 @@ bool IsLeaf(int32_t type_index) {
          type_index == kTVMFFIShape || type_index == kTVMFFIBigInt;
 }
 
-// ---- The host language --------------------------------------------------------------------------
-
-class Host {
- public:
-  Host(const Array<Function>& functions, const Array<int64_t>& addresses)
-      : describe_(functions[0]), knows_kind_(functions[1]) {
-    if (addresses.size() != 3) return;
-    ensure_ = reinterpret_cast<int (*)()>(addresses[0]);
-    release_ = reinterpret_cast<void (*)(int)>(addresses[1]);
-    pending_ = reinterpret_cast<void* (*)()>(addresses[2]);
-  }
-
-  // True if this thread has a pending exception of the host language.
-  bool HasException() const {
-    if (ensure_ == nullptr) return false;
-    int state = ensure_();
-    bool has_exception = pending_() != nullptr;
-    release_(state);
-    return has_exception;
-  }
-  bool KnowsKind(const std::string& kind) const {
-    try {
-      return knows_kind_(String(kind)).cast<bool>();
-    } catch (const std::exception&) {
-      return true;
+// Prints the call in which an invalid access happened, and an argument whose memory is at or before
+// the address.  Runs in a signal handler.
+void DescribeAccess(uintptr_t address) noexcept {
+  constexpr size_t kMaxDistance = 4096;
+  for (const CallState* state = current_call; state != nullptr; state = state->outer) {
+    int name_size = static_cast<int>(state->name.size());
+    std::fprintf(stderr, "tvm_ffi: invalid access to the address %#zx in a call of %.*s\n",
+                 static_cast<size_t>(address), name_size, state->name.data());
+    for (int32_t i = 0; i < state->num_fields; ++i) {
+      const auto& [index, tensor, copy] = state->fields[i];
+      TensorMemory memory(copy, SIZE_MAX);
+      if (!memory.is_checkable() || address < memory.first()) continue;
+      auto position = static_cast<size_t>(index);
+      const std::vector<std::string>& names = state->notes->names;
+      const char* name = position < names.size() ? names[position].c_str() : "";
+      if (address < memory.last()) {
+        std::fprintf(stderr, "  in the memory of the argument %d %s, byte %zu\n", index, name,
+                     static_cast<size_t>(address - memory.first()));
+      } else if (address - memory.last() < kMaxDistance) {
+        std::fprintf(stderr, "  %zu bytes after the end of the argument %d %s\n",
+                     static_cast<size_t>(address - memory.last()), index, name);
+      }
     }
   }
-  FunctionNotes Describe(const TVMFFIObservedCall& call) const {
-    FunctionNotes notes;
-    notes.function = call.function;
-    notes.name_index = call.name_index;
-    try {
-      TVMFFIObjectIncRef(call.function);
-      auto callee = ffi::detail::ObjectUnsafe::ObjectRefFromObjectPtr<Function>(
-          ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(
-              static_cast<TVMFFIObject*>(call.function)));
-      String name(call.name.data, call.name.size);
-      auto found = describe_(callee, name).cast<Optional<Array<Any>>>();
-      if (!found.has_value()) return notes;
-      const Array<Any>& row = found.value();
-      notes.runs_host_code = row[0].cast<bool>();
-      notes.needs_result = row[1].cast<bool>();
-      notes.directions = row[2].cast<String>();
-      for (const Any& text : row[3].cast<Array<Any>>()) notes.names.push_back(text.cast<String>());
-    } catch (const std::exception&) {
-      // The interpreter is exiting: the function is checked without its signature.
-    }
-    return notes;
-  }
+}
 
- private:
-  Function describe_;
-  Function knows_kind_;
-  int (*ensure_)() = nullptr;
-  void (*release_)(int) = nullptr;
-  void* (*pending_)() = nullptr;
-};
+// Returns the deleter of the errors that a function of the host language raises, by a call without
+// the argument that it needs.
+decltype(TVMFFIObject::deleter) DeleterOfHostError(const Function& function) {
+  TVMFFIAny result{};
+  TVMFFIObjectHandle error = nullptr;
+  auto* handle = ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
+  if (TVMFFIFunctionCall(handle, nullptr, 0, &result) == 0) return nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == nullptr) return nullptr;
+  auto deleter = static_cast<TVMFFIObject*>(error)->deleter;
+  TVMFFIObjectDecRef(error);
+  return deleter;
+}
+
+Fault FaultOf(const QuarantineFinding& finding) {
+  return {finding.function, nullptr, "", finding.rule, finding.message, finding.events};
+}
+
+// Returns the lines of an event for Fault::events; empty if the stack is unknown.
+std::string EventText(const char* heading, const std::string& stack) {
+  return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
+}
+
+Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
+  Place place;
+  if (current_call != nullptr) place.function = current_call->name;
+  if (stack == Stack::kNone) return place;
+  TVMFFIObjectHandle pending = nullptr;
+  TVMFFIErrorMoveFromRaised(&pending);
+  try {
+    if (stack == Stack::kInHook || host.CanRunInDeleter()) {
+      place.stack = host_stack().cast<String>();
+    }
+    const TVMFFIByteArray* native = TVMFFIBacktrace(nullptr, 0, nullptr, 0);
+    place.stack.append(native->data, native->size);
+  } catch (const std::exception&) {  // the interpreter is exiting, or memory is short
+  }
+  if (pending != nullptr) {
+    TVMFFIErrorSetRaised(pending);
+    TVMFFIObjectDecRef(pending);
+  }
+  return place;
+}
 
 // ---- Debug --------------------------------------------------------------------------------------
 
@@ -198,13 +222,9 @@ class Debug {
         finds_not_finite_(options[1].cast<bool>()),
         finds_kept_(options[2].cast<bool>()),
         host_(host, addresses),
-        faults_(host[2], host[3]) {
-    TVMFFIByteArray empty{"", 0};
-    TVMFFIObjectHandle error = nullptr;
-    if (TVMFFIErrorCreate(&empty, &empty, &empty, &error) != 0) return;
-    error_deleter_ = static_cast<TVMFFIObject*>(error)->deleter;
-    TVMFFIObjectDecRef(error);
-  }
+        faults_(host[2], host[3]),
+        host_error_deleter_(DeleterOfHostError(host[1])),
+        next_finding_(NumFindings()) {}
 
   void* Begin(const TVMFFIObservedCall& call);
   void End(const TVMFFIObservedCall& call, void* token);
@@ -221,11 +241,12 @@ class Debug {
   void CheckResult(const TVMFFIObservedCall& call, const CallState& state);
   void CheckArguments(const TVMFFIObservedCall& call, const CallState& state);
   void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckTensors(const TVMFFIObservedCall& call, const CallState& state);
+  void CheckTensors(const TVMFFIObservedCall& call, CallState* state);
   void CheckEnvironment(const TVMFFIObservedCall& call, CallState* state);
+  void CheckReleased(const TVMFFIObservedCall& call, const CallState& state);
 
   void Report(const TVMFFIObservedCall& call, const CallState& state, int index, const char* rule,
-              std::string message);
+              std::string message, std::string events = {});
   static std::string ArgumentName(const CallState& state, int index);
 
   size_t max_bytes_;
@@ -234,7 +255,10 @@ class Debug {
   Host host_;
   FaultList faults_;
   KeptArguments kept_;
-  decltype(TVMFFIObject::deleter) error_deleter_ = nullptr;
+  // Of errors that are exceptions of the host language.  Their kinds need no registration, and
+  // their messages may be empty.
+  decltype(TVMFFIObject::deleter) host_error_deleter_;
+  std::atomic<size_t> next_finding_;
 
   // Notes of functions that were called recently, by a hash of the address.
   std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
@@ -253,10 +277,14 @@ std::string Debug::ArgumentName(const CallState& state, int index) {
 }
 
 void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int index,
-                   const char* rule, std::string message) {
+                   const char* rule, std::string message, std::string events) {
   std::string_view name(call.name.data, call.name.size);
-  Fault fault{name, name.empty() ? state.address : nullptr, ArgumentName(state, index), rule,
-              std::move(message)};
+  Fault fault{name,
+              name.empty() ? state.address : nullptr,
+              ArgumentName(state, index),
+              rule,
+              std::move(message),
+              std::move(events)};
   // Host code must not run while an exception of the host language is pending.
   bool may_have_exception = call.status != 0 && call.error == nullptr && call.function == nullptr;
   faults_.Add(fault, !may_have_exception || !host_.HasException());
@@ -287,9 +315,10 @@ const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
 }
 
 void* Debug::Begin(const TVMFFIObservedCall& call) {
-  std::unique_ptr<CallState> state(new CallState);  // without zeroing the arrays
+  std::unique_ptr<CallState> state = NewState();
   state->notes = NotesOf(call);
   const CallState* outer = state->outer = current_call;
+  state->name = {call.name.data, call.name.size};
   state->address = call.function;
   state->arg_array = call.args;
   state->slot = call.slot;
@@ -306,11 +335,11 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   Hold(call, state.get());
   // No memory is allocated from here on: nothing stays changed if memory is short.
   for (const CheckedTensor& checked : state->tensors) {
-    if (checked.is_filled) checked.memory.Fill();
+    if (checked.is_filled()) checked.memory.Fill();
   }
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) FillSlot(call.slot);
-  state->environment = CurrentEnvironment();
+  ReadEnvironment(&state->environment);
   if (current_call != nullptr) current_call->inner = state.get();
   current_call = state.get();
   return state.release();
@@ -345,11 +374,12 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
     }
     if (is_held) continue;
     uint32_t strong = StrongCount(arg.v_obj);
-    if (strong == 0) {
+    if (strong == 0 || IsReleased(arg.v_obj)) {
       Report(call, *state, i, "object.used-after-release",
-             "the caller passed an object that has been released");
+             "the caller passed an object that has been released", EventsOf(arg.v_obj));
       continue;
     }
+    Adopt(arg.v_obj, state->name, false);
     TVMFFIObjectIncRef(arg.v_obj);
     state->held[state->num_held++] = {arg.v_obj, strong, i};
   }
@@ -361,45 +391,48 @@ void Debug::CopyTensors(CallState* state) const {
   for (int32_t i = 0; i < state->num_args; ++i) {
     const DLTensor* tensor = TensorOf(state->args[i]);
     if (tensor == nullptr) continue;
-    state->fields[state->num_fields++] = {i, tensor, *tensor};
+    TensorFields& fields = state->fields[state->num_fields++];
+    fields.index = i;
+    fields.tensor = tensor;
+    fields.copy = *tensor;
     if (directions.empty()) continue;
-    if (state->tensors.empty()) state->tensors.reserve(static_cast<size_t>(state->num_args));
-    TensorMemory memory(*tensor, max_bytes_);
-    if (!memory.is_checkable()) continue;
-    state->tensors.push_back({i, std::move(memory), {}, false});
+    auto position = static_cast<size_t>(i);
+    char direction = position < directions.size() ? directions[position] : '-';
+    // Constructed in place, because it is large.
+    state->tensors.emplace_back(i, direction, *tensor, max_bytes_);
+    if (!state->tensors.back().memory.is_checkable()) state->tensors.pop_back();
   }
   if (state->tensors.empty()) return;
   // Elements that another argument shares may change, or be read, in ways that the signature
   // allows.
-  std::array<bool, kMaxArgs> is_shared{};
-  for (size_t i = 0; i < state->tensors.size(); ++i) {
-    for (size_t k = 0; k < state->tensors.size(); ++k) {
-      if (i != k && state->tensors[i].memory.Overlaps(state->tensors[k].memory)) {
-        is_shared[i] = true;
-      }
+  for (CheckedTensor& checked : state->tensors) {
+    for (const CheckedTensor& other : state->tensors) {
+      if (&checked != &other && checked.memory.Overlaps(other.memory)) checked.is_shared = true;
     }
   }
-  for (size_t i = 0; i < state->tensors.size(); ++i) {
-    CheckedTensor& checked = state->tensors[i];
-    auto position = static_cast<size_t>(checked.index);
-    char direction = position < directions.size() ? directions[position] : '-';
-    if (is_shared[i] || (direction != 'i' && direction != 'o')) continue;
-    checked.copy = checked.memory.Copy();
-    checked.is_filled = direction == 'o';
+  size_t size = 0;
+  for (CheckedTensor& checked : state->tensors) size += checked.Prepare();
+  if (size > state->copies_size) {
+    state->copies.reset(new (std::nothrow) char[size]);
+    state->copies_size = state->copies == nullptr ? 0 : size;
   }
+  char* copy = state->copies.get();
+  if (copy == nullptr && size > 0) return;  // memory is short
+  for (CheckedTensor& checked : state->tensors) copy = checked.Copy(copy);
 }
 
 void Debug::End(const TVMFFIObservedCall& call, void* token) {
   if (token == nullptr) return;  // memory was short in Begin
-  std::unique_ptr<CallState> state(static_cast<CallState*>(token));
+  std::unique_ptr<CallState, FreeAtExit> state(static_cast<CallState*>(token));
   (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
   if (state->outer != nullptr) state->outer->inner = state->inner;
   if (call.has_returned != 0) CheckReturn(call, state.get());
   if (state->is_slot_filled && !state->is_nested) RepairSlot(call.slot);
   CheckArguments(call, *state);
-  CheckTensors(call, *state);
+  CheckTensors(call, state.get());
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
+  CheckReleased(call, *state);
 }
 
 void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
@@ -438,7 +471,7 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
     return Report(call, state, kNoArgument, "error.object",
                   "the pending error is an object of type " + TypeName(object->type_index));
   }
-  if (object->deleter != error_deleter_ || state.notes->runs_host_code) return;
+  if (state.notes->runs_host_code || object->deleter == host_error_deleter_) return;
   const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
   std::string kind(error->kind.data, error->kind.size);
   if (kind == "EnvErrorAlreadySet") return;
@@ -461,7 +494,13 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
 void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
   const TVMFFIAny& result = *call.slot;
   ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
-  for (auto& [rule, message] : faults) Report(call, state, kResult, rule, std::move(message));
+  bool is_object = result.type_index >= kTVMFFIStaticObjectBegin;
+  for (auto& [rule, message] : faults) {
+    bool is_released = is_object && rule == std::string_view("object.used-after-release");
+    Report(call, state, kResult, rule, std::move(message),
+           is_released ? EventsOf(result.v_obj) : std::string());
+  }
+  if (faults.empty() && is_object) Adopt(result.v_obj, state.name, true);
   if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
   TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
   int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
@@ -478,39 +517,32 @@ void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& stat
   }
 }
 
-void Debug::CheckTensors(const TVMFFIObservedCall& call, const CallState& state) {
+void Debug::CheckTensors(const TVMFFIObservedCall& call, CallState* call_state) {
+  const CallState& state = *call_state;
   for (int32_t i = 0; i < state.num_fields; ++i) {
     const TensorFields& fields = state.fields[i];
     if (std::memcmp(fields.tensor, &fields.copy, sizeof(DLTensor)) == 0) continue;
     Report(call, state, fields.index, "tensor.fields-written",
            "the function changed a field of the DLTensor");
   }
-  for (const CheckedTensor& checked : state.tensors) {
+  for (CheckedTensor& checked : call_state->tensors) {
     const TensorMemory& memory = checked.memory;
-    if (!checked.copy.empty() && !checked.is_filled) {
-      int64_t element = memory.FindDifference(checked.copy);
-      if (element >= 0) {
-        Report(call, state, checked.index, "tensor.input-written",
-               "the signature reads the argument, but element " + memory.IndexText(element) +
-                   " changed from " + memory.ElementText(checked.copy, element) + " to " +
-                   memory.ElementText(element));
-      }
+    if (auto change = checked.FindChange()) {
+      Report(call, state, checked.index, "tensor.input-written",
+             "the signature reads the argument, but " + change->text,
+             EventText("written in", change->stack));
     }
-    if (checked.is_filled) {
+    if (checked.is_filled()) {
       size_t count = 0;
-      int64_t element = call.status == 0 ? memory.FindFilled(&count) : -1;
-      memory.RestoreFilled(checked.copy);
-      if (element >= 0) {
+      int64_t element = checked.ReplaceFilled(&count);
+      if (element >= 0 && call.status == 0) {
         Report(call, state, checked.index, "tensor.output-not-written",
                "the function wrote " + std::to_string(memory.num_elements() - count) + " of " +
                    std::to_string(memory.num_elements()) + " elements; element " +
                    memory.IndexText(element) + " is the first that it did not write");
       }
     }
-    auto position = static_cast<size_t>(checked.index);
-    const std::string& directions = state.notes->directions;
-    char direction = position < directions.size() ? directions[position] : '-';
-    bool is_output = direction == 'o' || direction == 'w';
+    bool is_output = checked.direction == 'o' || checked.direction == 'w';
     if (!finds_not_finite_ || !is_output || call.status != 0) continue;
     int64_t element = memory.FindNotFinite();
     if (element < 0) continue;
@@ -546,7 +578,8 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
 }
 
 void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
-  Environment after = CurrentEnvironment();
+  Environment after;
+  ReadEnvironment(&after);
   if (std::memcmp(&after, &state->environment, sizeof(after)) == 0) return;
   for (size_t i = 0; i < std::size(kDevices); ++i) {
     if (after.streams[i] == state->environment.streams[i]) continue;
@@ -566,7 +599,20 @@ void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
   while (outer != nullptr && (outer = outer->outer) != nullptr) outer->environment = after;
 }
 
+// Reports uses of released objects.
+void Debug::CheckReleased(const TVMFFIObservedCall& call, const CallState& state) {
+  ExamineLatest(state.name);
+  size_t next = next_finding_.load(std::memory_order_relaxed);
+  if (next == NumFindings()) return;
+  bool may_have_exception = call.status != 0 && host_.HasException();
+  while (auto finding = TakeFinding(&next_finding_)) {
+    faults_.Add(FaultOf(*finding), !may_have_exception);
+  }
+}
+
 Array<Array<Any>> Debug::Read() {
+  ExamineAll();
+  while (auto finding = TakeFinding(&next_finding_)) faults_.AddLater(FaultOf(*finding), String());
   for (const KeptArguments::Leak& leak : kept_.Leaks()) {
     std::string message =
         std::to_string(leak.num_references) + " references that the function kept still exist";
@@ -579,7 +625,16 @@ Array<Array<Any>> Debug::Read() {
 
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
                     const Array<Function>& host, const Array<int64_t>& addresses) {
-  return AddObserver(std::make_shared<Debug>(options, host, addresses), names);
+  struct Owned {
+    AccessHandling access{&DescribeAccess};
+    QuarantineUse quarantine;
+    explicit Owned(PlaceFunction place) : quarantine(std::move(place)) {}
+  };
+  auto place = [caller = Host(host, addresses), host_stack = host[2]](Stack stack) {
+    return PlaceOf(caller, host_stack, stack);
+  };
+  return AddObserver(std::make_shared<Debug>(options, host, addresses), names,
+                     std::make_unique<Owned>(place));
 }
 
 }  // namespace tvm::ffi::extra

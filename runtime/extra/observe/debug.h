@@ -19,9 +19,11 @@ namespace tvm::ffi::extra {
 //                 'i' (read), 'o' (written), 'w' (read and written) or '-'.
 //               knows_kind(kind) -> true if the error kind is registered
 //               stack() -> the stack of the host language, as text
-//               report(function, argument, rule, message, stack), called for each new fault
+//               report(function, argument, rule, message, stack, events), called for each new fault
 // addresses   the C functions int (*)() that acquires the host's lock, void (*)(int) that releases
-//             it, and void* (*)() that returns the pending exception; or none.
+//             it, void* (*)() that returns the pending exception, int (*)() that returns 0 if the
+//             host is exiting, and void* (*)() that returns null if the host does not know this
+//             thread; or none.
 Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
                     const Array<Function>& host, const Array<int64_t>& addresses);
 

@@ -56,7 +56,7 @@ String FaultList::HostStack() const {
 void FaultList::Report(const Fault& fault, const String& host_stack) const {
   try {
     report_(String(std::string(fault.function)), String(fault.argument), String(fault.rule),
-            String(fault.message), host_stack);
+            String(fault.message), host_stack, String(fault.events));
   } catch (const std::exception&) {
   }
 }
@@ -67,7 +67,8 @@ Array<Array<Any>> FaultList::Read() const {
   for (const Entry& entry : entries_) {
     const Fault& fault = entry.fault;
     rows.push_back({String(std::string(fault.function)), String(fault.argument), String(fault.rule),
-                    String(fault.message), entry.count, entry.host_stack, entry.native_stack});
+                    String(fault.message), entry.count, entry.host_stack, entry.native_stack,
+                    String(fault.events)});
   }
   return rows;
 }

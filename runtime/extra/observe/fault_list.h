@@ -22,6 +22,7 @@ struct Fault {
   std::string argument;       // the name or number of the argument, "result" or ""
   const char* rule;
   std::string message;
+  std::string events = {};  // the stacks of other events, each after a line with a heading
 };
 
 class FaultList {
@@ -38,7 +39,8 @@ class FaultList {
   // Returns the stack of the host language; empty if it cannot be read.
   String HostStack() const;
 
-  // Returns [function, argument, rule, message, count, host stack, native stack] for each fault.
+  // Returns [function, argument, rule, message, count, host stack, native stack, events] for each
+  // fault.
   Array<Array<Any>> Read() const;
 
  private:

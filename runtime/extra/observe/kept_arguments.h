@@ -7,6 +7,7 @@
 #include <tvm/ffi/string.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,6 +19,12 @@ namespace tvm::ffi::extra {
 
 inline uint32_t StrongCount(const TVMFFIObject* object) {
   return static_cast<uint32_t>(__atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED));
+}
+
+// The padding in the header of a released object that the quarantine keeps (quarantine.h).
+inline constexpr uint32_t kReleasedMark = 0x5EED5EED;
+inline bool IsReleased(const TVMFFIObject* object) {
+  return __atomic_load_n(&object->__padding, __ATOMIC_RELAXED) == kReleasedMark;
 }
 
 class KeptArguments {

@@ -8,6 +8,7 @@
 #include <tvm/ffi/function.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -23,23 +24,28 @@ inline int64_t NowNs() {
 
 // Adds an observer that calls T::Begin and T::End, and returns [read, number]: a function that
 // returns the result of T::Read, also after the observer was removed, and the observer's number.
-template <typename T>
-Array<Any> AddObserver(std::shared_ptr<T> state, const Array<String>& names) {
+// `owned` lives until the observer was removed and its last call has ended.
+template <typename T, typename Owned = std::nullptr_t>
+Array<Any> AddObserver(std::shared_ptr<T> state, const Array<String>& names, Owned owned = {}) {
+  struct Context {
+    std::shared_ptr<T> state;
+    Owned owned;
+  };
   // The bytes of a short name are in its String, which the iterator of an array returns by value.
   std::vector<String> kept(names.begin(), names.end());
   std::vector<TVMFFIByteArray> wanted;
   for (const String& name : kept) wanted.push_back({name.data(), name.size()});
-  auto owner = std::make_unique<std::shared_ptr<T>>(state);
+  std::unique_ptr<Context> owner(new Context{state, std::move(owned)});
   TVMFFIObserver observer{};
   observer.struct_size = sizeof(observer);
   observer.context = owner.get();
   observer.begin = [](void* context, const TVMFFIObservedCall* call) -> void* {
-    return (*static_cast<std::shared_ptr<T>*>(context))->Begin(*call);
+    return static_cast<Context*>(context)->state->Begin(*call);
   };
   observer.end = [](void* context, const TVMFFIObservedCall* call, void* token) {
-    (*static_cast<std::shared_ptr<T>*>(context))->End(*call, token);
+    static_cast<Context*>(context)->state->End(*call, token);
   };
-  observer.deleter = [](void* context) { delete static_cast<std::shared_ptr<T>*>(context); };
+  observer.deleter = [](void* context) { delete static_cast<Context*>(context); };
   observer.names = wanted.data();
   observer.num_names = wanted.size();
   int64_t number;

@@ -73,7 +73,7 @@ void CheckObject(const TVMFFIAny& result, ResultFaults* faults) {
     faults->emplace_back("any.object-type", "the result has the type " + type +
                                                 ", its object the type " +
                                                 TypeName(result.v_obj->type_index));
-  } else if (StrongCount(result.v_obj) == 0) {
+  } else if (StrongCount(result.v_obj) == 0 || IsReleased(result.v_obj)) {
     faults->emplace_back("object.used-after-release", "an object that has been released");
   } else if (result.type_index == kTVMFFITensor &&
              HasWrongShape(*TVMFFITensorGetDLTensorPtr(result.v_obj))) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace tvm::ffi::extra {
@@ -21,34 +22,66 @@ bool IsUnlikely(DLDataType dtype) {
   return dtype.code == kDLBool || dtype.bits >= 32 || (IsFloat(dtype) && dtype.bits == 16);
 }
 
-// Returns the fill pattern of a word.  Its first bits are the bits of a NaN of each size; the other
-// bits depend on the number of the word.
-template <typename Word>
-Word PatternOf(size_t number) {
-  if constexpr (sizeof(Word) == 1) {
-    return static_cast<Word>(0xA5 ^ (number & 0x42));
-  } else {
-    constexpr int kShift = static_cast<int>(sizeof(Word) - 2) * 8;
-    uint64_t mixed = (number + 1) * uint64_t{0x9E3779B97F4A7C15};
-    uint64_t low_mask = (uint64_t{1} << kShift) - 1;
-    return static_cast<Word>((uint64_t{0xFFF5} << kShift) | ((mixed >> 16) & low_mask));
+// The fill pattern repeats after kPeriod bytes.  It is in memory twice, so that a period can be
+// read from each offset.
+constexpr size_t kPeriod = kMaxElementBytes;
+struct Pattern {
+  unsigned char bytes[2 * kPeriod];
+};
+
+// Makes a pattern of words of `word_bytes` bytes.  The last two bytes of a word make it a NaN of
+// its size, and a single byte is no bool; the other bits depend on the place of the word.
+constexpr Pattern MakePattern(size_t word_bytes) {
+  Pattern pattern{};
+  uint64_t random = 0x9E3779B97F4A7C15;
+  for (size_t i = 0; i < kPeriod; ++i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    auto byte = static_cast<unsigned char>(random >> 56);
+    size_t place = i % word_bytes;
+    if (word_bytes == 1) {
+      byte |= 0x80;
+    } else if (word_bytes == 2) {
+      byte = place == 1 ? 0xFF : static_cast<unsigned char>(byte | 0xC1);
+    } else if (place + 2 >= word_bytes) {
+      byte = place + 2 == word_bytes ? 0xF5 : 0xFF;
+    }
+    pattern.bytes[i] = pattern.bytes[kPeriod + i] = byte;
   }
+  return pattern;
 }
 
+// Returns the size of the largest word whose size divides the size of an element.
+size_t WordBytes(size_t element_bytes) {
+  return element_bytes % 8 == 0 ? 8 : element_bytes & (0 - element_bytes);
+}
+
+const unsigned char* PatternOf(size_t element_bytes) {
+  static constexpr Pattern patterns[] = {MakePattern(1), MakePattern(2), MakePattern(4),
+                                         MakePattern(8)};
+  size_t word_bytes = WordBytes(element_bytes);
+  return patterns[word_bytes == 8 ? 3 : word_bytes / 2].bytes;
+}
+
+// Returns false if no aligned word of the bytes is equal to the word of the pattern.  The loops
+// over a period become vector instructions.
 template <typename Word>
-bool IsFilledWith(const char* address, size_t number) {
-  Word word;
-  std::memcpy(&word, address, sizeof(word));
-  return word == PatternOf<Word>(number);
-}
-
-// Calls visit(Word()) for the largest word whose size divides the size of an element.
-template <typename Visit>
-void WithWord(size_t element_bytes, Visit&& visit) {
-  if (element_bytes % 8 == 0) return visit(uint64_t{});
-  if (element_bytes % 4 == 0) return visit(uint32_t{});
-  if (element_bytes % 2 == 0) return visit(uint16_t{});
-  visit(uint8_t{});
+bool HasPatternWord(const char* bytes, size_t size, const unsigned char* pattern) {
+  constexpr size_t kWords = kPeriod / sizeof(Word);
+  Word expected[kWords];
+  Word actual[kWords];
+  Word found[kWords] = {};
+  std::memcpy(expected, pattern, kPeriod);
+  for (; size >= kPeriod; size -= kPeriod, bytes += kPeriod) {
+    std::memcpy(actual, bytes, kPeriod);
+    for (size_t k = 0; k < kWords; ++k) found[k] |= static_cast<Word>(actual[k] == expected[k]);
+  }
+  for (size_t k = 0; k < kWords; ++k) actual[k] = static_cast<Word>(~expected[k]);
+  std::memcpy(actual, bytes, size);
+  Word any = 0;
+  for (size_t k = 0; k < kWords; ++k) {
+    any |= static_cast<Word>(found[k] | static_cast<Word>(actual[k] == expected[k]));
+  }
+  return any != 0;
 }
 
 bool IsFinite(const char* address, DLDataType dtype) {
@@ -80,14 +113,14 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
   if (tensor.ndim < 0 || static_cast<size_t>(tensor.ndim) > kMaxDimensions) return;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return;
   ndim_ = static_cast<size_t>(tensor.ndim);
-  std::copy_n(tensor.shape, ndim_, shape_.begin());
   size_t count = 1;
   for (size_t i = ndim_; i-- > 0;) {
+    shape_[i] = tensor.shape[i];
     if (shape_[i] <= 0) return;
     strides_[i] = tensor.strides == nullptr ? static_cast<int64_t>(count) : tensor.strides[i];
-    if (static_cast<size_t>(shape_[i]) > max_bytes / element_bytes_ / count) return;
-    count *= static_cast<size_t>(shape_[i]);
+    if (__builtin_mul_overflow(count, static_cast<size_t>(shape_[i]), &count)) return;
   }
+  if (count > max_bytes / element_bytes_) return;
   first_ = reinterpret_cast<uintptr_t>(data_);
   last_ = first_ + element_bytes_;
   for (size_t i = 0; i < ndim_; ++i) {
@@ -95,22 +128,25 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
     (reach < 0 ? first_ : last_) += static_cast<uintptr_t>(reach);
   }
   num_elements_ = count;
+  num_outer_ = ndim_;
+  auto is_adjacent = [this](size_t axis) {
+    return shape_[axis] == 1 || strides_[axis] == static_cast<int64_t>(num_adjacent_);
+  };
+  while (num_outer_ > 0 && is_adjacent(num_outer_ - 1)) {
+    num_adjacent_ *= static_cast<size_t>(shape_[--num_outer_]);
+  }
   is_checkable_ = true;
 }
 
 template <typename Visit>
 void TensorMemory::ForEachRun(Visit&& visit) const {
-  size_t run = 1;
-  size_t outer = ndim_;
-  while (outer > 0 && (shape_[outer - 1] == 1 || strides_[outer - 1] == int64_t(run))) {
-    run *= static_cast<size_t>(shape_[--outer]);
-  }
+  if (num_outer_ == 0) return visit(data_, size_t{0}, num_adjacent_);
   std::array<int64_t, kMaxDimensions> index{};
-  for (size_t element = 0;; element += run) {
+  for (size_t element = 0;; element += num_adjacent_) {
     int64_t offset = 0;
-    for (size_t i = 0; i < outer; ++i) offset += index[i] * strides_[i];
-    visit(data_ + offset * static_cast<int64_t>(element_bytes_), element, run);
-    size_t axis = outer;
+    for (size_t i = 0; i < num_outer_; ++i) offset += index[i] * strides_[i];
+    visit(data_ + offset * static_cast<int64_t>(element_bytes_), element, num_adjacent_);
+    size_t axis = num_outer_;
     while (axis > 0 && ++index[axis - 1] == shape_[axis - 1]) index[--axis] = 0;
     if (axis == 0) return;
   }
@@ -125,30 +161,26 @@ char* TensorMemory::Address(int64_t element) const {
   return data_ + offset * static_cast<int64_t>(element_bytes_);
 }
 
-std::vector<char> TensorMemory::Copy() const {
-  std::vector<char> copy(num_elements_ * element_bytes_);
+void TensorMemory::CopyTo(char* copy) const {
   ForEachRun([&](const char* address, size_t first, size_t count) {
-    std::memcpy(copy.data() + first * element_bytes_, address, count * element_bytes_);
+    std::memcpy(copy + first * element_bytes_, address, count * element_bytes_);
   });
-  return copy;
 }
 
 void TensorMemory::Fill() const {
-  WithWord(element_bytes_, [this](auto word) {
-    size_t num_words = element_bytes_ / sizeof(word);
-    ForEachRun([=](char* address, size_t first, size_t count) {
-      for (size_t i = 0; i < count * num_words; ++i, address += sizeof(word)) {
-        auto pattern = PatternOf<decltype(word)>(first * num_words + i);
-        std::memcpy(address, &pattern, sizeof(word));
-      }
-    });
+  const unsigned char* pattern = PatternOf(element_bytes_);
+  ForEachRun([&](char* address, size_t first, size_t count) {
+    const unsigned char* period = pattern + first * element_bytes_ % kPeriod;
+    char* end = address + count * element_bytes_;
+    for (; address + kPeriod <= end; address += kPeriod) std::memcpy(address, period, kPeriod);
+    std::memcpy(address, period, static_cast<size_t>(end - address));
   });
 }
 
-int64_t TensorMemory::FindDifference(const std::vector<char>& copy) const {
+int64_t TensorMemory::FindDifference(const char* copy) const {
   int64_t found = -1;
   ForEachRun([&](const char* address, size_t first, size_t count) {
-    const char* before = copy.data() + first * element_bytes_;
+    const char* before = copy + first * element_bytes_;
     if (found >= 0 || std::memcmp(address, before, count * element_bytes_) == 0) return;
     size_t byte = 0;
     while (address[byte] == before[byte]) ++byte;
@@ -170,43 +202,61 @@ int64_t TensorMemory::FindNotFinite() const {
 }
 
 template <typename Visit>
-void TensorMemory::ForEachFilled(Visit&& visit) const {
-  WithWord(element_bytes_, [&](auto word) {
-    size_t num_words = element_bytes_ / sizeof(word);
-    ForEachRun([&](char* address, size_t first, size_t count) {
-      for (size_t i = 0; i < count; ++i, address += element_bytes_) {
-        size_t k = 0;
-        size_t number = (first + i) * num_words;
-        while (k < num_words &&
-               IsFilledWith<decltype(word)>(address + k * sizeof(word), number + k)) {
-          ++k;
-        }
-        if (k == num_words) visit(address, first + i);
+void TensorMemory::ForEachFilledRun(Visit&& visit) const {
+  constexpr size_t kBlockBytes = 1024;
+  const unsigned char* pattern = PatternOf(element_bytes_);
+  // An element that is unlikely to be equal to the pattern is a run of its own.  A run of other
+  // elements has at least 8 bytes, and therefore a whole word of 4 bytes.
+  size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
+  size_t word_bytes = IsUnlikely(dtype_) ? WordBytes(element_bytes_) : 4;
+  auto* has_word = word_bytes >= 4   ? &HasPatternWord<uint32_t>
+                   : word_bytes == 2 ? &HasPatternWord<uint16_t>
+                                     : &HasPatternWord<uint8_t>;
+  size_t block = kBlockBytes / element_bytes_ / 4 * 4;  // whole words of 4 bytes
+  size_t begin = 0;  // the run that was found last: elements [begin, end)
+  size_t end = 0;
+  auto finish = [&] {
+    if (end - begin >= min_run) visit(begin, end - begin);
+  };
+  ForEachRun([&](const char* address, size_t first, size_t count) {
+    size_t examined = 0;
+    for (size_t i = 0; i < count; i = std::max(i + block, examined)) {
+      size_t size = std::min(block, count - i) * element_bytes_;
+      const unsigned char* period = pattern + (first + i) * element_bytes_ % kPeriod;
+      if (size >= kRunBytes && !has_word(address + i * element_bytes_, size, period)) {
+        continue;
       }
-    });
+      // A run may begin in the block before.
+      size_t k = std::max(examined, i - std::min(i, min_run));
+      for (; k < std::min(i + block, count); ++k) {
+        size_t element = first + k;
+        if (std::memcmp(address + k * element_bytes_, pattern + element * element_bytes_ % kPeriod,
+                        element_bytes_) != 0) {
+          continue;
+        }
+        if (element != end || begin == end) {
+          finish();
+          begin = element;
+        }
+        end = element + 1;
+      }
+      examined = k;
+    }
   });
+  finish();
 }
 
-int64_t TensorMemory::FindFilled(size_t* count) const {
-  size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
+int64_t TensorMemory::ReplaceFilled(const char* copy, size_t* count) const {
   int64_t found = -1;
-  size_t run = 0;
-  size_t next = 0;
   *count = 0;
-  ForEachFilled([&](const char*, size_t element) {
-    run = element == next ? run + 1 : 1;
-    next = element + 1;
-    if (run == min_run) *count += min_run;
-    if (run > min_run) ++*count;
-    if (run == min_run && found < 0) found = static_cast<int64_t>(next - min_run);
+  ForEachFilledRun([&](size_t first, size_t length) {
+    if (found < 0) found = static_cast<int64_t>(first);
+    *count += length;
+    for (size_t i = first; i < first + length; ++i) {
+      std::memcpy(Address(static_cast<int64_t>(i)), copy + i * element_bytes_, element_bytes_);
+    }
   });
   return found;
-}
-
-void TensorMemory::RestoreFilled(const std::vector<char>& copy) const {
-  ForEachFilled([&](char* address, size_t element) {
-    std::memcpy(address, copy.data() + element * element_bytes_, element_bytes_);
-  });
 }
 
 std::string TensorMemory::IndexText(int64_t element) const {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tvm::ffi::extra {
 
@@ -23,33 +22,38 @@ class TensorMemory {
   TensorMemory(const DLTensor& tensor, size_t max_bytes);
 
   bool is_checkable() const { return is_checkable_; }
+  // All elements are at the addresses [first(), last()).
+  uintptr_t first() const { return first_; }
+  uintptr_t last() const { return last_; }
   size_t num_elements() const { return num_elements_; }
   // True if an element of this tensor and an element of the other one may share a byte.
   bool Overlaps(const TensorMemory& other) const {
     return first_ < other.last_ && other.first_ < last_;
   }
 
-  // Returns a copy of the elements, in their order.
-  std::vector<char> Copy() const;
+  size_t element_bytes() const { return element_bytes_; }
+  size_t num_bytes() const { return num_elements_ * element_bytes_; }
+  // The address of the first element if the elements are adjacent in their order, else null.
+  char* Compact() const { return num_adjacent_ == num_elements_ ? data_ : nullptr; }
+
+  // Copies the elements, in their order, to memory of num_bytes() bytes.
+  void CopyTo(char* copy) const;
   // Writes a pattern that depends on the number of the element.
   void Fill() const;
 
   // These functions return the number of an element, or -1 if there is none.
-  int64_t FindDifference(const std::vector<char>& copy) const;
+  int64_t FindDifference(const char* copy) const;
   int64_t FindNotFinite() const;
-  // Finds an element that Fill wrote.  For elements whose pattern a function may well write, it
-  // finds only runs of at least 8 bytes.  Stores the number of all such elements.
-  int64_t FindFilled(size_t* count) const;
-  // Writes the elements of the copy over those that Fill wrote.
-  void RestoreFilled(const std::vector<char>& copy) const;
+  // Replaces the elements that Fill wrote by those of the copy; stores their number.  Elements
+  // whose pattern a function may well write are replaced only in runs of at least 8 bytes.
+  int64_t ReplaceFilled(const char* copy, size_t* count) const;
 
   // Returns the indices of an element, such as "[2, 0]".
   std::string IndexText(int64_t element) const;
   // Returns an element of this tensor, or of a copy of it, for messages.
   std::string ElementText(int64_t element) const { return Text(Address(element)); }
-  std::string ElementText(const std::vector<char>& copy, int64_t element) const {
-    return Text(copy.data() + static_cast<size_t>(element) * element_bytes_);
-  }
+  // Returns the text of an element whose bytes are at `address`.
+  std::string Text(const char* address) const;
 
  private:
   static constexpr size_t kMaxDimensions = 8;
@@ -57,11 +61,10 @@ class TensorMemory {
   // Calls visit(address, first element, number of elements) for each run of adjacent elements.
   template <typename Visit>
   void ForEachRun(Visit&& visit) const;
-  // Calls visit(address, element) for each element that Fill wrote.
+  // Calls visit(first element, number of elements) for each run of elements that Fill wrote.
   template <typename Visit>
-  void ForEachFilled(Visit&& visit) const;
+  void ForEachFilledRun(Visit&& visit) const;
   char* Address(int64_t element) const;
-  std::string Text(const char* address) const;
 
   char* data_;
   DLDataType dtype_;
@@ -70,7 +73,9 @@ class TensorMemory {
   std::array<int64_t, kMaxDimensions> strides_;  // in elements
   size_t element_bytes_;
   size_t num_elements_ = 0;
-  uintptr_t first_ = 0;  // all elements are in [first_, last_)
+  size_t num_outer_ = 0;     // number of the first dimensions, whose elements are not adjacent
+  size_t num_adjacent_ = 1;  // number of elements that the other dimensions have
+  uintptr_t first_ = 0;      // all elements are in [first_, last_)
   uintptr_t last_ = 0;
   bool is_checkable_ = false;
 };

@@ -48,6 +48,9 @@ class Fault:
         Python frames of the first call, most recent call last; empty in threads without Python.
     native_stack : str
         Native frames of the first call, most recent call first; empty if unknown.
+    events : str
+        Stacks of other events, each with a heading: the write to an input, the creation and the
+        release of an object; empty if unknown.
     """
 
     function: str
@@ -57,13 +60,14 @@ class Fault:
     count: int
     stack: str
     native_stack: str
+    events: str = ""
 
     def __str__(self) -> str:
         where = f"{self.function}, {self.argument}" if self.argument else self.function
         times = f" ({self.count} calls)" if self.count > 1 else ""
         text = f"{where}: {self.message}{times}\n    {self.rule}"
         stack = self.stack or self.native_stack
-        return f"{text}\n{stack.rstrip()}" if stack else text
+        return f"{text}\n{stack}{self.events}".rstrip()
 
 
 class Debug(Observer):
@@ -150,7 +154,14 @@ class Debug(Observer):
 
 
 def _new_fault(
-    function: str, argument: str, rule: str, message: str, count: int, stack: str, native: str
+    function: str,
+    argument: str,
+    rule: str,
+    message: str,
+    count: int,
+    stack: str,
+    native: str,
+    events: str,
 ) -> Fault:
     return Fault(
         str(function or UNNAMED),
@@ -160,6 +171,7 @@ def _new_fault(
         count,
         str(stack),
         str(native),
+        str(events),
     )
 
 
@@ -203,13 +215,20 @@ def _report(
     rule: str,
     message: str,
     stack: str,
+    events: str,
 ) -> None:
     if on_fault is not None:
-        on_fault(_new_fault(function, argument, rule, message, 1, stack, ""))
+        on_fault(_new_fault(function, argument, rule, message, 1, stack, "", events))
 
 
 def _host_addresses() -> list[int]:
-    """Return the addresses of the C functions by which native code finds a pending exception."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred")
+    """Return the row `addresses` of runtime/extra/observe/debug.h."""
+    names = (
+        "PyGILState_Ensure",
+        "PyGILState_Release",
+        "PyErr_Occurred",
+        "Py_IsInitialized",
+        "PyGILState_GetThisThreadState",
+    )
     functions = (getattr(ctypes.pythonapi, name) for name in names)
     return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]

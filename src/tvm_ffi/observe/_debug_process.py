@@ -8,6 +8,7 @@ processes.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -31,6 +32,7 @@ def debug_process() -> None:
     # Caches that live until the process exits are not leaks.
     context = Debug(leaks=False, not_finite=value == "not-finite", on_fault=_print_fault)
     context.start()
+    atexit.register(lambda: context.faults)  # finds uses of released objects, and reports them
     _contexts.append(context)
 
 

@@ -142,6 +142,96 @@ def rules(found):
     return [(fault.function, fault.argument, fault.rule.id, fault.count) for fault in found]
 
 
+# ---- Released objects ----------------------------------------------------------------------------
+
+# Each row: the kernel that keeps a pointer, the kernel that uses it after the release, the function
+# and the argument in the report, the rule, a part of the message.
+USES = [
+    ("remember", "writes_remembered", "writes_remembered", "", "used-after", "was written"),
+    (
+        "remember_data",
+        "writes_remembered_data",
+        "writes_remembered_data",
+        "",
+        "used-after",
+        "byte 4",
+    ),
+    ("remember", "returns_remembered", "returns_remembered", "result", "used-after", "released"),
+    ("remember", "passes_remembered", "right", "argument 0", "used-after", "the caller passed"),
+    (
+        "remember",
+        "releases_remembered",
+        "releases_remembered",
+        "",
+        "released-too",
+        "released again",
+    ),
+    ("remember", "acquires_remembered", "acquires_remembered", "", "used-after", "was added"),
+    ("remember", "uses_remembered", "uses_remembered", "", "used-after", "was added"),
+]
+
+
+@pytest.mark.parametrize("row", USES, ids=[row[1] for row in USES])
+def test_a_use_of_a_released_object_is_named_with_its_creation_and_release(faulty, row):
+    keep, use, function, argument, rule, message = row
+    with tvm_ffi.debug() as found:
+        x = faulty.make_tensor(4)
+        faulty[keep](x)
+        del x  # the release
+        faulty[use](*([faulty.right] if use == "passes_remembered" else []))
+    assert [(fault.function, fault.argument) for fault in found] == [(function, argument)]
+    assert rule in found[0].rule.id
+    assert message in found[0].message
+    events = found[0].events.splitlines()
+    assert events[0] == "  the object was returned by make_tensor"
+    assert any("x = faulty.make_tensor(4)" in line for line in events)
+    assert "  and released outside of observed calls" in events
+    assert any("del x  # the release" in line for line in events)
+
+
+def test_an_object_that_was_an_argument_is_named_with_the_function_that_got_it_first(faulty):
+    x = faulty.make_tensor(4)
+    with tvm_ffi.debug() as found:
+        faulty.remember(x)
+        faulty.right(x)
+        del x
+        faulty.passes_remembered(faulty.right)
+    assert [fault.function for fault in found] == ["right"]
+    assert "  the object was first passed to remember" in found[0].events
+
+
+def test_released_memory_is_kept_up_to_a_limit(faulty):
+    """Evicted tensors are freed, and a write to one is found when it is evicted."""
+    with tvm_ffi.debug() as found:
+        x = faulty.make_tensor(1 << 20)  # 4 MiB
+        faulty.remember_data(x)
+        for _ in range(40):
+            x = faulty.make_tensor(1 << 20)
+    assert list(found) == []
+
+
+def test_right_programs_with_released_objects_have_no_faults(kernels, faulty):
+    def run():
+        for i in range(200):
+            x = faulty.make_tensor(i)
+            y = tvm_ffi.Array([x, tvm_ffi.Shape((1, i)), "a string on the heap", b"bytes" * 9])
+            z = kernels.echo(y)
+            kernels.call_with_moved(kernels.take, text())
+            view = np.from_dlpack(x)
+            del x, y, z
+            view[:] = i  # the export owns a reference
+            assert view.sum() == i * i
+
+    with tvm_ffi.debug() as found:
+        threads = [threading.Thread(target=run) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        run()
+        for thread in threads:
+            thread.join()
+    assert list(found) == []
+
+
 # ---- References and environment ------------------------------------------------------------------
 
 
@@ -236,6 +326,65 @@ def test_messages_have_the_index_and_both_values(faulty):
     with tvm_ffi.debug() as found:
         faulty.writes_input(x, array())
     assert "element [1] changed from 1 to 9" in found[0].message
+
+
+def test_a_write_to_a_large_input_has_the_stack_of_the_writer(faulty):
+    x = np.arange(1 << 16, dtype="float32")
+    with tvm_ffi.debug() as found:
+        faulty.writes_input(x, array(1 << 16))
+        faulty.writes_input(x, array(1 << 16))  # writes the same value
+        faulty.writes_last(x)
+        faulty.writes_first(x)
+    assert [fault.function for fault in found] == ["writes_input", "writes_last", "writes_first"]
+    assert "but element [1] changed from 1 to 9" in found[0].message
+    x = np.zeros((1 << 16) + 1024, "float32")
+    page = x[(-x.ctypes.data % 4096) // 4 :][: 1 << 16]
+    with tvm_ffi.debug() as found:
+        faulty.writes_middle(page)
+    assert found[0].message.endswith("element [32768] changed from 0 to 7")
+    assert "in __tvm_ffi_writes_middle" in found[0].events
+    assert "written in:" in found[0].events
+    page[:] = 1  # writable again
+
+
+def test_memory_around_a_guarded_tensor_stays_writable(faulty):
+    """Only whole pages inside of a tensor are protected."""
+    base = np.zeros(1 << 18, "float32")
+    with tvm_ffi.debug() as found:
+        faulty.writes_around(base[1000:-1000])
+        faulty.copies(base[1000:-1000], array((1 << 18) - 2000))
+    assert list(found) == []
+    assert base[999] == base[-1000] == 3
+
+
+def test_large_inputs_of_concurrent_calls_have_no_faults(faulty):
+    x = np.ones(1 << 18, "float32")
+
+    def run():
+        for _ in range(50):
+            y = array(1 << 18)
+            faulty.copies(x, y)
+            assert y.sum() == 1 << 18
+
+    with tvm_ffi.debug() as found:
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert list(found) == []
+    x += 1
+
+
+def test_bytes_that_are_equal_to_the_fill_pattern_keep_their_values(faulty):
+    """A function may write any byte, also the one that the debug context wrote before."""
+    values = np.arange(1 << 16, dtype="uint32").view("uint8")
+    for shift in range(4):
+        y = np.zeros(values.size - shift, "uint8")
+        with tvm_ffi.debug() as found:
+            faulty.copies_bytes(values[shift:], y)
+        assert list(found) == []
+        assert np.array_equal(y, values[shift:])
 
 
 def test_nan_is_a_fault_only_on_demand(faulty):
@@ -364,6 +513,56 @@ def test_misuse_is_one_clear_error():
         tvm_ffi.debug(max_bytes=-1)
     with pytest.raises(TypeError, match="expected names of functions as str, got 3"):
         tvm_ffi.debug([3])
+
+
+# ---- Invalid accesses ----------------------------------------------------------------------------
+
+READ_ONLY = """
+import mmap, sys
+import numpy as np, tvm_ffi
+open("x", "wb").write(bytes(1 << 20))
+x = np.memmap("x", "float32", "r")
+faulty = tvm_ffi.load_module(sys.argv[1])
+before = sys.argv[2] == "handler" and __import__("faulthandler").enable()
+with tvm_ffi.debug():
+    faulty.writes_input(x, np.zeros(x.size, "float32"))
+"""
+
+
+@pytest.mark.parametrize("handler", ["handler", "none"])
+def test_a_write_to_read_only_memory_names_the_call_before_the_process_dies(
+    fault_library, tmp_path, handler
+):
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, str(fault_library), handler],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == -11
+    assert "in a call of writes_input\n  in the memory of the argument 0 x, byte 4" in done.stderr
+    assert ("Fatal Python error" in done.stderr) == (handler == "handler")
+
+
+HANDLED = """
+import tvm_ffi
+def is_handled():
+    line = next(x for x in open("/proc/self/status") if x.startswith("SigCgt:"))
+    return int(line.split()[1], 16) >> 10 & 1
+before = is_handled()
+with tvm_ffi.debug():
+    inside = is_handled()
+print(before, inside, is_handled())
+"""
+
+
+def test_the_handler_of_the_process_is_restored():
+    done = subprocess.run(
+        [sys.executable, "-c", HANDLED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0 1 0\n"
 
 
 # ---- Processes -----------------------------------------------------------------------------------

@@ -184,12 +184,104 @@ KERNEL(passes_full_slot) {
 
 KERNEL(right) { return 0; }
 
+/* ---- Released objects ----------------------------------------------------------------------- */
+
+/* make_tensor(n) returns a tensor of n float32 zeros. */
+KERNEL(make_tensor) {
+  int64_t stride = 1;
+  DLTensor prototype = {NULL, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &args[0].v_int64, &stride, 0};
+  TVMFFIObjectHandle tensor;
+  if (TVMFFIEnvTensorAlloc(&prototype, &tensor) != 0) return -1;
+  memset(TVMFFITensorGetDLTensorPtr(tensor)->data, 0, (size_t)args[0].v_int64 * sizeof(float));
+  return Return(result, kTVMFFITensor, (int64_t)(intptr_t)tensor);
+}
+
+static TVMFFIAny remembered;
+
+/* remember(x) borrows x after the call. */
+KERNEL(remember) {
+  remembered = args[0];
+  return 0;
+}
+
+KERNEL(writes_remembered) {
+  ((float*)TVMFFITensorGetDLTensorPtr(remembered.v_obj))[1] = 5;
+  return 0;
+}
+
+static float* remembered_data;
+KERNEL(remember_data) {
+  remembered_data = Floats(&args[0]);
+  return 0;
+}
+KERNEL(writes_remembered_data) {
+  remembered_data[1] = 5;
+  return 0;
+}
+
+KERNEL(returns_remembered) {
+  *result = remembered;
+  return 0;
+}
+
+KERNEL(passes_remembered) {
+  return TVMFFIFunctionCall(FunctionArgument(&args[0]), &remembered, 1, result);
+}
+
+KERNEL(releases_remembered) {
+  TVMFFIObjectDecRef(remembered.v_obj);
+  return 0;
+}
+
+KERNEL(acquires_remembered) {
+  TVMFFIObjectIncRef(remembered.v_obj);
+  return 0;
+}
+
+KERNEL(uses_remembered) {
+  TVMFFIObjectIncRef(remembered.v_obj);
+  TVMFFIObjectDecRef(remembered.v_obj);
+  return 0;
+}
+
 /* ---- Tensors ------------------------------------------------------------------------------- */
 
 SIGNATURE(writes_input, "(x: float32[n], y: out float32[n])")
 KERNEL(writes_input) {
   memset(Floats(&args[1]), 0, (size_t)Extent(&args[1]) * sizeof(float));
   Floats(&args[0])[1] = 9;
+  return 0;
+}
+
+SIGNATURE(writes_last, "(x: float32[n])")
+KERNEL(writes_last) {
+  Floats(&args[0])[Extent(&args[0]) - 1] = 7;
+  return 0;
+}
+
+SIGNATURE(writes_first, "(x: float32[n])")
+KERNEL(writes_first) {
+  Floats(&args[0])[0] = 7;
+  return 0;
+}
+
+SIGNATURE(writes_middle, "(x: float32[n])")
+KERNEL(writes_middle) {
+  Floats(&args[0])[Extent(&args[0]) / 2] = 7;
+  return 0;
+}
+
+/* Writes the elements before and after its argument. */
+SIGNATURE(writes_around, "(x: float32[n])")
+KERNEL(writes_around) {
+  Floats(&args[0])[-1] = 3;
+  Floats(&args[0])[Extent(&args[0])] = 3;
+  return 0;
+}
+
+SIGNATURE(copies_bytes, "(x: uint8[n], y: out uint8[n])")
+KERNEL(copies_bytes) {
+  memcpy(TensorArgument(&args[1])->data, TensorArgument(&args[0])->data, (size_t)Extent(&args[0]));
   return 0;
 }
 

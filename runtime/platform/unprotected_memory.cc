@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Systems on which this runtime does not protect memory.
+#include "platform.h"
+
+namespace tvm::ffi::platform {
+
+size_t PageSize() noexcept { return 0; }
+bool SetWritable(uintptr_t /*page*/, size_t /*size*/, bool /*is_writable*/) noexcept {
+  return false;
+}
+bool HandleInvalidAccess(AccessHandler /*handler*/) noexcept { return false; }
+bool HandlesInvalidAccess() noexcept { return false; }
+
+}  // namespace tvm::ffi::platform
