@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "../platform/probe.h"
 #include "error.h"
 #include "extra_layer.h"
 #include "function_table.h"
@@ -57,7 +58,8 @@ using Name = std::map<std::string, int32_t, std::less<>>::value_type;  // a name
 struct Record {
   Record(const void* address, const Name* first_name) : function(address), name(first_name) {}
 
-  const void* function;  // the address of the object
+  const void* function;        // the address of the object
+  bool is_registered = false;  // the name is of a table of functions; guarded by the lock
   std::atomic<const Name*> name;
   std::atomic<TVMFFISafeCallType> safe_call{nullptr};
   std::atomic<void*> cpp_call{nullptr};  // null if the function has no C++ entry
@@ -180,7 +182,8 @@ struct Observation {
   int64_t Add(const TVMFFIObserver& hooks);
   void Remove(int64_t number);
   void Deactivate(int index);
-  void Show(void* function, std::string_view name);
+  // `is_registered`: the name is of a table of functions, so it replaces the name of a callable.
+  void Show(void* function, std::string_view name, bool is_registered);
   // Gives a function its entries back, if it has no observers.
   void RestoreIfUnobserved(void* function, const std::unique_lock<std::mutex>& locked);
 
@@ -207,7 +210,7 @@ bool HasObservedEntry(void* function) { return EntryOf(FunctionAt(function)) == 
 // The hook for new functions.  If memory for a record runs out, the function is not observed.
 void ShowNew(void* function, std::string_view name) noexcept {
   try {
-    Observation::Global().Show(function, name);
+    Observation::Global().Show(function, name, !name.empty());
   } catch (const std::bad_alloc&) {
   }
 }
@@ -296,7 +299,7 @@ void Observation::Deactivate(int index) {
   observers[index].state.fetch_and(~kActive, std::memory_order_acq_rel);
 }
 
-void Observation::Show(void* handle, std::string_view name) {
+void Observation::Show(void* handle, std::string_view name, bool is_registered) {
   FunctionObject* function = FunctionAt(handle);
   std::lock_guard<std::mutex> lock(mutex);
   if (active.load(std::memory_order_relaxed) == 0 || function->safe_call == nullptr) return;
@@ -308,7 +311,11 @@ void Observation::Show(void* handle, std::string_view name) {
     record->safe_call.store(function->safe_call, std::memory_order_relaxed);
     record->cpp_call.store(function->cpp_call, std::memory_order_relaxed);
   }
-  if (!is_observed || record->name.load()->first.empty()) record->name.store(found);
+  bool renames = record->name.load()->first.empty() || (is_registered && !record->is_registered);
+  if (!is_observed || renames) {
+    record->name.store(found);
+    record->is_registered = is_registered;
+  }
   record->observers.store(MatchingObservers(record->name.load()->first));
   if (is_observed) return;
   __atomic_store_n(&function->safe_call, &ObservedCall, __ATOMIC_RELEASE);
@@ -380,8 +387,10 @@ class CallScope {
       begun_ |= 1u << i;
       RunHook(i, [&] { tokens_[i] = observer.hooks.begin(observer.hooks.context, &call_); });
     }
+    TVM_FFI_PROBE4("call__begin", name.data(), num_args, args, function);
   }
   ~CallScope() noexcept(false) {
+    TVM_FFI_PROBE2("call__end", call_.name.data, call_.status);
     HookScope scope;
     bool has_failed = call_.status != 0 && call_.has_returned != 0;
     TVMFFIAny other_result = has_failed ? scope.pending() : NoneAny();
@@ -501,7 +510,7 @@ int TVMFFIObserverRemove(int64_t observer) {
 int TVMFFIObserverShow(TVMFFIObjectHandle function, const TVMFFIByteArray* name) {
   return GuardBoundary([&] {
     std::string_view text = name == nullptr ? std::string_view() : View(*name);
-    Observation::Global().Show(function, text);
+    Observation::Global().Show(function, text, false);
   });
 }
 

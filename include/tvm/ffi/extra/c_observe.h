@@ -103,7 +103,8 @@ TVM_FFI_DLL int TVMFFIObserverRemove(int64_t observer);
  *
  * function   borrowed.
  * name       borrowed until the call returns; NULL: no name is known.  Ignored if the function is
- *            observed under a name already.
+ *            observed under a name already.  The name of a global function, or of a function of a
+ *            module, replaces this name.
  * Fails: MemoryError.     Threads: any. */
 TVM_FFI_DLL int TVMFFIObserverShow(TVMFFIObjectHandle function, const TVMFFIByteArray* name);
 
