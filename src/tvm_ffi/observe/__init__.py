@@ -20,6 +20,7 @@ from ._call_program import call_program
 from ._call_script import call_script
 from ._compare import CallDifference, compare
 from ._debug import Debug, Fault
+from ._minimise import minimise
 from ._ranges import Ranges
 from ._recorded_values import (
     RecordedContainer,
@@ -61,6 +62,7 @@ __all__ = [
     "call_script",
     "compare",
     "debug",
+    "minimise",
     "ranges",
     "record",
     "replay",

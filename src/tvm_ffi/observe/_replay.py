@@ -44,6 +44,8 @@ class ReplayReport(NamedTuple):
         The calls whose results differ from the recorded ones; `second` is None.
     skipped : list of SkippedCall
         The calls that were not replayed.
+    failed : list of RecordedCall
+        The calls that ended with an error in the replay, also if the recorded ones did.
     changed_libraries : list of str
         The libraries whose files differ from the recorded ones.
     """
@@ -51,6 +53,7 @@ class ReplayReport(NamedTuple):
     num_replayed: int
     differences: list[CallDifference]
     skipped: list[SkippedCall]
+    failed: list[RecordedCall]
     changed_libraries: list[str]
 
 
@@ -104,6 +107,7 @@ class _Replay:
         self._modules: dict[str, Any] = {}
         self._other = None if library is None else self._load(os.fspath(library))
         self._functions: dict[tuple[str, str], Function] = {}
+        self._failed: list[RecordedCall] = []
         self._objects: dict[int, Any] = {}  # by the address in the recorded process
         self._memory = ReplayMemory(
             tensor
@@ -113,7 +117,7 @@ class _Replay:
         )
 
     def run(self) -> ReplayReport:
-        report = ReplayReport(0, [], [], self._changed_libraries())
+        report = ReplayReport(0, [], [], self._failed, self._changed_libraries())
         covered: set[int] = set()  # replayed calls, and the calls during them
         num_replayed = 0
         for call in self._calls:
@@ -146,6 +150,7 @@ class _Replay:
             actual = _recorded_form(result, call.result)
         except Exception as error:
             result = None
+            self._failed.append(call)
             native = getattr(error, "__tvm_ffi_error__", None)
             actual = (
                 RecordedError(type(error).__name__, str(error))
