@@ -35,6 +35,8 @@
 #include "extra_layer.h"
 #include "function_table.h"
 #include "known_functions.h"
+#include "text.h"
+#include "type_table.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -222,6 +224,15 @@ void Observation::ForEachListed(Visit&& visit) {
     if (function) visit(static_cast<void*>(function.header()), name);
   }
   KnownFunction::ForEach(visit);
+  TypeTable& types = TypeTable::Global();
+  for (std::string_view key : types.Keys()) {
+    const TVMFFITypeInfo* type = types.Find(types.FindIndex(key));
+    for (int32_t i = 0; i < __atomic_load_n(&type->num_methods, __ATOMIC_ACQUIRE); ++i) {
+      const TVMFFIMethodInfo& method = type->methods[i];
+      if (method.method.type_index != kTVMFFIFunction) continue;
+      visit(static_cast<void*>(method.method.v_obj), Concat(key, ".", View(method.name)));
+    }
+  }
 }
 
 const Name* Observation::FindName(std::string_view name) {
@@ -442,6 +453,30 @@ uint32_t BeginCall(const Record& record, void* function) {
   return runs_hooks ? 0 : observers;
 }
 
+// The call of a C entry in progress.  Some functions forward it to their own C++ entry with the
+// same arguments: functions that were compiled with other headers than those of this
+// implementation.
+struct ForwardedCall {
+  const void* function;
+  const TVMFFIAny* args;
+  TVMFFIAny* result;
+  bool operator==(const ForwardedCall& other) const {
+    return function == other.function && args == other.args && result == other.result;
+  }
+};
+thread_local ForwardedCall c_call = {nullptr, nullptr, nullptr};
+
+class CCallScope {
+ public:
+  explicit CCallScope(ForwardedCall call) : outer_(std::exchange(c_call, call)) {}
+  ~CCallScope() { c_call = outer_; }
+  CCallScope(const CCallScope&) = delete;
+  CCallScope& operator=(const CCallScope&) = delete;
+
+ private:
+  ForwardedCall outer_;
+};
+
 [[noreturn]] void RaiseUnknown() {
   Raise("InternalError", "the entry of an observed function was copied to another function object");
 }
@@ -453,6 +488,7 @@ int ObservedCall(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFI
   uint32_t observers = BeginCall(*record, function);
   if (observers == 0) return safe_call(function, args, num_args, result);
   CallScope scope(*record, observers, function, args, num_args, result);
+  CCallScope c_scope({function, args, result});
   int status = safe_call(function, args, num_args, result);
   scope.Returns(status, result);
   return status;
@@ -468,7 +504,9 @@ void ObservedCppCall(const void* function, const TVMFFIAny* args, int32_t num_ar
   auto cpp_call = reinterpret_cast<CppCall>(record->cpp_call.load(std::memory_order_relaxed));
   auto* handle = const_cast<void*>(function);
   uint32_t observers = BeginCall(*record, handle);
-  if (observers == 0) return cpp_call(function, args, num_args, result);
+  bool is_forwarded = c_call == ForwardedCall{function, args, result};  // observed by ObservedCall
+  CCallScope c_scope({nullptr, nullptr, nullptr});
+  if (observers == 0 || is_forwarded) return cpp_call(function, args, num_args, result);
   CallScope scope(*record, observers, handle, args, num_args, result);
   cpp_call(function, args, num_args, result);
   scope.Returns(0, result);

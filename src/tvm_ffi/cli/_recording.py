@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export = commands.add_parser("export", help="print calls as a Python script or C program")
     export.add_argument("file", metavar="FILE")
     export.add_argument("number", type=int, metavar="N", help="the number of the call")
+    export.add_argument("--to", dest="last", type=int, metavar="M", help="with --c: the last call")
     export.add_argument("--c", action="store_true", help="print a C program")
 
 
@@ -155,10 +156,13 @@ def _compare(recording: Recording, options: argparse.Namespace) -> int:
 
 
 def _export(recording: Recording, options: argparse.Namespace) -> int:
-    for call in recording.calls:
-        if call.number == options.number:
-            print(call_program(call) if options.c else call_script(call), end="")
-            return 0
+    last = options.number if options.last is None else options.last
+    calls = [call for call in recording.calls if options.number <= call.number <= last]
+    if options.last is not None and not options.c:
+        raise ValueError("recording export: expected --c with --to; a script makes one call")
+    if calls:
+        print(call_program(calls) if options.c else call_script(calls[0]), end="")
+        return 0
     raise ValueError(f"{options.file}: there is no call with the number {options.number}")
 
 

@@ -7,6 +7,8 @@ import ctypes
 import os
 from typing import Any, NamedTuple
 
+from .._binding.object import type_key_to_index
+from .._binding.types import type_index_of, type_metadata
 from ..core import Function, Object, Tensor
 from ..registry import get_global_func
 from ._compare import CallDifference, content_difference, contents_after, value_difference
@@ -44,17 +46,17 @@ class ReplayReport(NamedTuple):
         The calls whose results differ from the recorded ones; `second` is None.
     skipped : list of SkippedCall
         The calls that were not replayed.
-    failed : list of RecordedCall
-        The calls that ended with an error in the replay, also if the recorded ones did.
     changed_libraries : list of str
         The libraries whose files differ from the recorded ones.
+    failed : list of RecordedCall
+        The calls that ended with an error in the replay, also if the recorded ones did.
     """
 
     num_replayed: int
     differences: list[CallDifference]
     skipped: list[SkippedCall]
-    failed: list[RecordedCall]
     changed_libraries: list[str]
+    failed: list[RecordedCall]
 
 
 class _CannotReplayError(Exception):
@@ -117,7 +119,7 @@ class _Replay:
         )
 
     def run(self) -> ReplayReport:
-        report = ReplayReport(0, [], [], self._failed, self._changed_libraries())
+        report = ReplayReport(0, [], [], self._changed_libraries(), self._failed)
         covered: set[int] = set()  # replayed calls, and the calls during them
         num_replayed = 0
         for call in self._calls:
@@ -207,7 +209,7 @@ class _Replay:
             except Exception as error:  # a program, or a library that is missing
                 reason = f"{call.library} cannot be loaded: {error}"
         if found is None:
-            found = get_global_func(call.name, allow_missing=True)
+            found = get_global_func(call.name, allow_missing=True) or _find_method(call.name)
         if found is None:
             raise _CannotReplayError(f"no function has the name {call.name!r}; {reason}")
         function: Function = found
@@ -238,6 +240,17 @@ class _Replay:
         if isinstance(value, RecordedError):
             raise _CannotReplayError("an argument is an error")
         return value
+
+
+def _find_method(name: str) -> Function | None:
+    """Return the method with the name ``type_key.method``, or None."""
+    key, _, method = name.rpartition(".")
+    index = type_key_to_index(key)
+    if index is None:
+        return None
+    methods = type_metadata(index)["methods"]
+    found: Function | None = next((m["func"] for m in methods if m["name"] == method), None)
+    return found
 
 
 def _content(tensor: Any, like: Content) -> Content:
@@ -276,5 +289,5 @@ def _recorded_form(value: Any, like: Any) -> Any:
     if isinstance(value, ctypes.c_void_p):
         return RecordedObject("void*", value.value) if value.value else None
     if isinstance(value, Object) and isinstance(like, RecordedObject):
-        return RecordedObject(type(value).__tvm_ffi_type_info__.type_key, 0)
+        return RecordedObject(type_metadata(type_index_of(value))["type_key"], 0)
     return value
