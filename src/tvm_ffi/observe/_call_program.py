@@ -220,12 +220,12 @@ class _Program:
         """Add a DLTensor, and return its name."""
         name = self._variable("tensor")
         shape = ", ".join(map(str, tensor.shape or (0,)))
-        self._add(f"int64_t {name}_shape[] = {{{shape}}};")
+        self._add(f"static int64_t {name}_shape[] = {{{shape}}};")
         strides = "NULL"
         if tensor.strides is not None:
             strides = f"{name}_strides"
             text = ", ".join(map(str, tensor.strides or (0,)))
-            self._add(f"int64_t {strides}[] = {{{text}}};")
+            self._add(f"static int64_t {strides}[] = {{{text}}};")
         data = "NULL"
         if tensor.data != 0:
             block, low = self._memory.block_of(tensor)
