@@ -25,6 +25,7 @@ from ._recorded_values import (
     tensors_in,
 )
 from ._recording import RecordedCall
+from ._replay import MODULE_GET_FUNCTION
 from ._replay_memory import ReplayMemory, has_memory
 
 __all__ = ["call_program"]
@@ -62,6 +63,8 @@ class _CannotCreateError(Exception):
 
 class _Program:
     def __init__(self, calls: Sequence[RecordedCall]) -> None:
+        # Libraries of inner calls register functions that outer ones look up.
+        self._libraries = dict.fromkeys(call.library for call in calls if _is_loaded(call.library))
         numbers = {call.number for call in calls}
         self._calls = [call for call in calls if call.caller not in numbers]
         self._memory = ReplayMemory(
@@ -71,6 +74,7 @@ class _Program:
             for tensor in tensors_in(value)
         )
         self._objects: dict[int, int] = {}  # the index of each object by its recorded address
+        self._of_modules: dict[str, int] = {}  # functions that calls look up, by name
         self._data: dict[bytes, str] = {}  # the names of the contents
         self._lines: list[str] = []
         self._owned: list[str] = []  # the variables of the current call that the program releases
@@ -104,7 +108,8 @@ class _Program:
             for content, name in self._data.items()
         ]
         objects = f"static TVMFFIAny objects[{len(self._objects)}];\n\n" if self._objects else ""
-        calls = "".join(f"  {name}();\n" for name in names)
+        calls = "".join(f"  Load({_string(library)});\n" for library in self._libraries)
+        calls += "".join(f"  {name}();\n" for name in names)
         return HEADER + "".join(blocks + data) + objects + "\n".join(functions) + FOOTER % calls
 
     def _call(self, call: RecordedCall) -> str:
@@ -117,11 +122,13 @@ class _Program:
         tensors: dict[int, str] = {}
         for i, value in enumerate(call.arguments):
             self._value(f"args[{i}]", value, tensors)
-        is_own = Path(call.library).name.startswith("libtvm_ffi.")
-        library = "NULL" if is_own or not call.library else _string(call.library)
+        library = _string(call.library) if _is_loaded(call.library) else "NULL"
+        function = "NULL"
+        if call.name in self._of_modules:
+            function = f"objects[{self._of_modules[call.name]}].v_obj"
         self._add(
-            f"int status = Call({call.number}, {library}, {_string(call.name)}, args, {count}, "
-            "&result);"
+            f"int status = Call({call.number}, {library}, {_string(call.name)}, {function}, args, "
+            f"{count}, &result);"
         )
         self._check_result(call)
         for tensor, content in contents_after(call).values():
@@ -134,6 +141,8 @@ class _Program:
         if isinstance(call.result, (RecordedObject, RecordedContainer)) and call.result.address:
             index = self._objects.setdefault(call.result.address, len(self._objects))
             self._add(f"Keep(&objects[{index}], &result, status);")
+            if call.name == MODULE_GET_FUNCTION:
+                self._of_modules[call.arguments[1]] = index
         else:
             self._add("Release(&result);")
         return "".join(f"  {line}\n" for line in self._lines)
@@ -237,6 +246,12 @@ class _Program:
             f"{name}_shape, {strides}, {tensor.byte_offset}}};"
         )
         return name
+
+
+def _is_loaded(library: str) -> bool:
+    """Return True if the program loads the library: not the runtime, to which it is linked."""
+    name = Path(library).name
+    return ".so" in name and not name.startswith("libtvm_ffi.") and ".cpython-" not in name
 
 
 def _payload(value: Any) -> str | None:

@@ -31,9 +31,12 @@ static void Differ(int call, const char* what) {
 /* The fields of an error, a string or a tensor follow the header of the object. */
 static void* Cell(TVMFFIObjectHandle object) { return (char*)object + sizeof(TVMFFIObject); }
 
+static char load_error[512] = "";
+
 static void Exit(const char* where, const char* what) {
   TVMFFIObjectHandle error = NULL;
   fprintf(stderr, "%s: %s\n", where, what);
+  if (*load_error != 0) fprintf(stderr, "%s\n", load_error);
   TVMFFIErrorMoveFromRaised(&error);
   if (error != NULL) {
     const TVMFFIErrorCell* cell = (const TVMFFIErrorCell*)Cell(error);
@@ -156,20 +159,26 @@ static TVMFFIObjectHandle Method(const char* name) {
   return NULL;
 }
 
-/* Calls a symbol of the library, a method or a global function. */
-static int Call(int number, const char* library, const char* name, const TVMFFIAny* args,
-                int32_t num_args, TVMFFIAny* result) {
+/* Loads a library, which may register functions; NULL if that fails. */
+static void* Load(const char* library) {
+  void* loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (loaded == NULL) snprintf(load_error, sizeof(load_error), "%s", dlerror());
+  return loaded;
+}
+
+/* Calls a function; if it is NULL, a symbol of the library, a method or a global function. */
+static int Call(int number, const char* library, const char* name, TVMFFIObjectHandle function,
+                const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   char symbol[512];
-  void* loaded = library == NULL ? NULL : dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (library != NULL && loaded == NULL) fprintf(stderr, "%s\n", dlerror());
+  void* loaded = library == NULL ? NULL : Load(library);
   snprintf(symbol, sizeof(symbol), "__tvm_ffi_%s", name);
   TVMFFISafeCallType call = loaded ? (TVMFFISafeCallType)dlsym(loaded, symbol) : NULL;
   printf("call %d: %s\n", number, name);
   fflush(stdout); /* the last line names the call that crashes */
-  if (call != NULL) return call(NULL, args, num_args, result);
-  TVMFFIObjectHandle method = Method(name);
-  if (method != NULL) return TVMFFIFunctionCall(method, (TVMFFIAny*)args, num_args, result);
-  TVMFFIObjectHandle function = GlobalFunction(name);
+  if (call != NULL && function == NULL) return call(NULL, args, num_args, result);
+  if (function == NULL) function = Method(name);
+  if (function != NULL) return TVMFFIFunctionCall(function, (TVMFFIAny*)args, num_args, result);
+  function = GlobalFunction(name);
   if (function == NULL) Exit(name, "no function has this name");
   int status = TVMFFIFunctionCall(function, (TVMFFIAny*)args, num_args, result);
   TVMFFIObjectDecRef(function);

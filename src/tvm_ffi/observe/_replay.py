@@ -25,7 +25,9 @@ from ._recorded_values import (
 from ._recording import RecordedCall, Recording
 from ._replay_memory import ReplayMemory, has_memory
 
-__all__ = ["ReplayReport", "SkippedCall", "replay"]
+__all__ = ["MODULE_GET_FUNCTION", "ReplayReport", "SkippedCall", "replay"]
+
+MODULE_GET_FUNCTION = "ffi.ModuleGetFunction"  # its arguments are a module and a name
 
 
 class SkippedCall(NamedTuple):
@@ -110,6 +112,7 @@ class _Replay:
         self._other = None if library is None else self._load(os.fspath(library))
         self._functions: dict[tuple[str, str], Function] = {}
         self._failed: list[RecordedCall] = []
+        self._of_modules: dict[str, Function] = {}  # functions that replayed calls looked up
         self._objects: dict[int, Any] = {}  # by the address in the recorded process
         self._memory = ReplayMemory(
             tensor
@@ -161,7 +164,7 @@ class _Replay:
             )
         if call.status is None:
             return ""
-        self._keep(call.result, result)
+        self._keep(call, result)
         text = value_difference("the result", call.result, actual, self._tolerance)
         return text or self._argument_difference(call)
 
@@ -177,8 +180,14 @@ class _Replay:
                 return text
         return ""
 
-    def _keep(self, recorded: Any, result: Any) -> None:
-        """Keep a result for later calls that pass it."""
+    def _keep(self, call: RecordedCall, result: Any) -> None:
+        """Keep a result for later calls that pass it, or call it by its name."""
+        recorded = call.result
+        if call.name == MODULE_GET_FUNCTION and isinstance(result, Function):
+            self._functions = {
+                k: f for k, f in self._functions.items() if k[0] != call.arguments[1]
+            }
+            self._of_modules[call.arguments[1]] = result
         if isinstance(recorded, RecordedTensor) and isinstance(result, Tensor):
             if has_memory(recorded) and tuple(result.shape) == recorded.shape:
                 content = get_global_func("pytvmffi.ElementsRead")(result)
@@ -202,6 +211,7 @@ class _Replay:
             raise _CannotReplayError("the function changes the types of the process")
         in_module = get_global_func("ffi.ModuleGetFunction")
         found = None if self._other is None else in_module(self._other, call.name, False)
+        found = found or self._of_modules.get(call.name)
         reason = "import the module that registers it"
         if found is None and call.library:
             try:
