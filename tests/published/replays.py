@@ -26,9 +26,7 @@ def run_calls(source: Path, python: Path) -> str:
     program = source.resolve().with_suffix("")
     flags = [*cflags, *ldflags, *libs, "-ldl", f"-Wl,-rpath,{folder[0]}"]
     subprocess.run(["cc", str(source), *flags, "-o", str(program)], check=True, timeout=120)
-    done = subprocess.run(
-        [str(program)], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, (done.stdout, done.stderr)
     return done.stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a network with Apache TVM, run it, export it, reload it, record and replay it, save its source."""
+"""Compile a network with Apache TVM, run, export, reload, record and save it."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use the published package xgrammar from Python: compile a grammar, mask tokens, match, record, replay."""
+"""Use the published package xgrammar from Python: compile, mask tokens, match, record."""
 
 import sys
 import types
