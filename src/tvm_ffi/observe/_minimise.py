@@ -28,7 +28,7 @@ Test = Callable[[Path], object]
 def minimise(
     recording: Recording,
     output: str | os.PathLike[str],
-    test: Test | None = None,
+    test: Callable[[Path], object] | None = None,
     *,
     modules: Sequence[str] = (),
 ) -> list[RecordedCall]:

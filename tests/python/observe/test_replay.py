@@ -22,6 +22,7 @@ from tvm_ffi.observe import (
     compare,
     replay,
 )
+from tvm_ffi.observe._recording_writer import write_recording
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
@@ -414,3 +415,33 @@ def test_a_program_makes_all_calls_of_a_recording(path, tmp_path):
     assert process.returncode == 1
     number = next(call.number for call in changed if call.result == 8)
     assert f"call {number}: the result differs from the recording\n" in process.stdout
+
+
+@needs_compiler
+def test_functions_that_calls_look_up_in_modules_are_called_by_name(path, tmp_path):
+    """Functions of a module without a library, such as those of a virtual machine."""
+    library = str(build(tmp_path, "good", "2"))
+    names = "ffi.ModuleLoadFromFile", "ffi.ModuleGetFunction"
+    load, look_up = map(tvm_ffi.get_global_func, names)
+    with tvm_ffi.record(path, [*names, "scale"], contents="all"):
+        look_up(load(library), "scale", False)(np.arange(3, dtype="float32"))
+    calls = [call._replace(library="") for call in Recording(path).calls]
+    assert [call.name for call in calls] == [*names, "scale"]
+    write_recording(calls, path)
+    assert replay(Recording(path)) == (3, [], [], [], [])
+    process = run_program(call_program(Recording(path).calls), tmp_path)
+    assert (process.stderr, process.stdout.splitlines()[-1]) == ("", "as recorded")
+
+
+def test_methods_of_types_are_replayed(path):
+    table = tvm_ffi.testing.TestIntPair(3, 4)
+    with tvm_ffi.record(path, "testing.TestIntPair.*"):
+        assert table.sum() == 7
+        other = tvm_ffi.testing.TestIntPair(5, 6)
+        assert other.sum() == 11
+    calls = Recording(path).calls
+    assert [call.name.rpartition(".")[2] for call in calls] == ["sum", "__ffi_init__", "sum"]
+    report = replay(Recording(path))
+    assert (report.num_replayed, report.differences) == (2, [])
+    (skipped,) = report.skipped  # the pair of the first call existed before the recording
+    assert skipped.call == calls[0]
