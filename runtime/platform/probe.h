@@ -63,8 +63,9 @@ inline uint64_t ProbeWord(const void* value) { return reinterpret_cast<uintptr_t
 
 #else
 
-#define TVM_FFI_PROBE2(name, a, b) static_cast<void>(0)
-#define TVM_FFI_PROBE4(name, a, b, c, d) static_cast<void>(0)
+#define TVM_FFI_PROBE2(name, a, b) (static_cast<void>(a), static_cast<void>(b))
+#define TVM_FFI_PROBE4(name, a, b, c, d) \
+  (static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(d))
 
 #endif
 
