@@ -50,7 +50,7 @@ class Ranges(Observer):
 
     @property
     def profilers(self) -> list[str]:
-        """The profilers that were found: ``"torch"``, ``"nvtx"``."""
+        """Names of the profilers that were found, ``"torch"`` and ``"nvtx"``."""
         return list(self._content() or ())
 
 
