@@ -113,6 +113,8 @@ TARGETS: tuple[Target, ...] = (
     Target("launch_call", FLOOR, 1.1),
     Target("launch_module_call", "launch_call", 1.15),
     Target("prepared_launch", ABSOLUTE, 60.0),
+    Target("observe_removed", FLOOR, 1.05),
+    Target("observe_record", ABSOLUTE, 150.0),
     Target("wrapper_compile", ABSOLUTE, 300.0),
     Target("wrapper_llvm_call", FLOOR, 1.1),
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),

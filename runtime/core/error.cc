@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "../platform/probe.h"
 #include "backtrace.h"
 
 namespace tvm::ffi::runtime {
@@ -80,7 +81,9 @@ ErrorObject::~ErrorObject() noexcept(false) {
 Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
                           std::string_view backtrace, TVMFFIObjectHandle cause,
                           TVMFFIObjectHandle context) {
-  return NewObject<ErrorObject>(kTVMFFIError, 0, kind, message, backtrace, cause, context);
+  auto error = NewObject<ErrorObject>(kTVMFFIError, 0, kind, message, backtrace, cause, context);
+  TVM_FFI_PROBE2("error", error->kind.data, error->message.data);
+  return error;
 }
 
 void DropPendingError() {

@@ -14,6 +14,8 @@ namespace tvm::ffi::runtime {
 // without observers do not link observe.cc.
 extern std::atomic<void (*)(void* function, std::string_view name) noexcept> new_function_hook;
 
+inline bool HasObservers() { return new_function_hook.load(std::memory_order_relaxed) != nullptr; }
+
 // Called where a function is created or gets a name; `function` is the handle.
 inline void ShowToObservers(void* function, std::string_view name) noexcept {
   auto* hook = new_function_hook.load(std::memory_order_acquire);

@@ -31,10 +31,13 @@
 #include <vector>
 
 #include "../platform/platform.h"
+#include "../platform/probe.h"
 #include "error.h"
 #include "extra_layer.h"
 #include "function_table.h"
 #include "known_functions.h"
+#include "text.h"
+#include "type_table.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -58,7 +61,8 @@ using Name = std::map<std::string, int32_t, std::less<>>::value_type;  // a name
 struct Record {
   Record(const void* address, const Name* first_name) : function(address), name(first_name) {}
 
-  const void* function;  // the address of the object
+  const void* function;        // the address of the object
+  bool is_registered = false;  // the name is of a table of functions; guarded by the lock
   std::atomic<const Name*> name;
   std::atomic<TVMFFISafeCallType> safe_call{nullptr};
   std::atomic<void*> cpp_call{nullptr};  // null if the function has no C++ entry
@@ -181,7 +185,8 @@ struct Observation {
   int64_t Add(const TVMFFIObserver& hooks);
   void Remove(int64_t number);
   void Deactivate(int index);
-  void Show(void* function, std::string_view name);
+  // `is_registered`: the name is of a table of functions, so it replaces the name of a callable.
+  void Show(void* function, std::string_view name, bool is_registered);
   // Gives a function its entries back, if it has no observers.
   void RestoreIfUnobserved(void* function, const std::unique_lock<std::mutex>& locked);
 
@@ -208,7 +213,7 @@ bool HasObservedEntry(void* function) { return EntryOf(FunctionAt(function)) == 
 // The hook for new functions.  If memory for a record runs out, the function is not observed.
 void ShowNew(void* function, std::string_view name) noexcept {
   try {
-    Observation::Global().Show(function, name);
+    Observation::Global().Show(function, name, !name.empty());
   } catch (const std::bad_alloc&) {
   }
 }
@@ -220,6 +225,15 @@ void Observation::ForEachListed(Visit&& visit) {
     if (function) visit(static_cast<void*>(function.header()), name);
   }
   KnownFunction::ForEach(visit);
+  TypeTable& types = TypeTable::Global();
+  for (std::string_view key : types.Keys()) {
+    const TVMFFITypeInfo* type = types.Find(types.FindIndex(key));
+    for (int32_t i = 0; i < __atomic_load_n(&type->num_methods, __ATOMIC_ACQUIRE); ++i) {
+      const TVMFFIMethodInfo& method = type->methods[i];
+      if (method.method.type_index != kTVMFFIFunction) continue;
+      visit(static_cast<void*>(method.method.v_obj), Concat(key, ".", View(method.name)));
+    }
+  }
 }
 
 const Name* Observation::FindName(std::string_view name) {
@@ -321,7 +335,7 @@ void Observation::Deactivate(int index) {
   observers[index].state.fetch_and(~kActive, std::memory_order_acq_rel);
 }
 
-void Observation::Show(void* handle, std::string_view name) {
+void Observation::Show(void* handle, std::string_view name, bool is_registered) {
   FunctionObject* function = FunctionAt(handle);
   std::lock_guard<std::mutex> lock(mutex);
   if (active.load(std::memory_order_relaxed) == 0 || function->safe_call == nullptr) return;
@@ -333,7 +347,11 @@ void Observation::Show(void* handle, std::string_view name) {
     record->safe_call.store(function->safe_call, std::memory_order_relaxed);
     record->cpp_call.store(function->cpp_call, std::memory_order_relaxed);
   }
-  if (!is_observed || record->name.load()->first.empty()) record->name.store(found);
+  bool renames = record->name.load()->first.empty() || (is_registered && !record->is_registered);
+  if (!is_observed || renames) {
+    record->name.store(found);
+    record->is_registered = is_registered;
+  }
   record->observers.store(MatchingObservers(record->name.load()->first));
   if (is_observed) return;
   __atomic_store_n(&function->safe_call, &ObservedCall, __ATOMIC_RELEASE);
@@ -405,8 +423,10 @@ class CallScope {
       begun_ |= 1u << i;
       RunHook(i, [&] { tokens_[i] = observer.hooks.begin(observer.hooks.context, &call_); });
     }
+    TVM_FFI_PROBE4("call__begin", name.data(), num_args, args, function);
   }
   ~CallScope() noexcept(false) {
+    TVM_FFI_PROBE2("call__end", call_.name.data, call_.status);
     HookScope scope;
     bool has_failed = call_.status != 0 && call_.has_returned != 0;
     TVMFFIAny other_result = has_failed ? scope.pending() : NoneAny();
@@ -458,6 +478,30 @@ uint32_t BeginCall(const Record& record, void* function) {
   return runs_hooks ? 0 : observers;
 }
 
+// The call of a C entry in progress.  Some functions forward it to their own C++ entry with the
+// same arguments: functions that were compiled with other headers than those of this
+// implementation.
+struct ForwardedCall {
+  const void* function;
+  const TVMFFIAny* args;
+  TVMFFIAny* result;
+  bool operator==(const ForwardedCall& other) const {
+    return function == other.function && args == other.args && result == other.result;
+  }
+};
+thread_local ForwardedCall c_call = {nullptr, nullptr, nullptr};
+
+class CCallScope {
+ public:
+  explicit CCallScope(ForwardedCall call) : outer_(std::exchange(c_call, call)) {}
+  ~CCallScope() { c_call = outer_; }
+  CCallScope(const CCallScope&) = delete;
+  CCallScope& operator=(const CCallScope&) = delete;
+
+ private:
+  ForwardedCall outer_;
+};
+
 [[noreturn]] void RaiseUnknown() {
   Raise("InternalError", "the entry of an observed function was copied to another function object");
 }
@@ -469,6 +513,7 @@ int ObservedCall(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFI
   uint32_t observers = BeginCall(*record, function);
   if (observers == 0) return safe_call(function, args, num_args, result);
   CallScope scope(*record, observers, function, args, num_args, result);
+  CCallScope c_scope({function, args, result});
   int status = safe_call(function, args, num_args, result);
   scope.Returns(status, result);
   return status;
@@ -484,7 +529,9 @@ void ObservedCppCall(const void* function, const TVMFFIAny* args, int32_t num_ar
   auto cpp_call = reinterpret_cast<CppCall>(record->cpp_call.load(std::memory_order_relaxed));
   auto* handle = const_cast<void*>(function);
   uint32_t observers = BeginCall(*record, handle);
-  if (observers == 0) return cpp_call(function, args, num_args, result);
+  bool is_forwarded = c_call == ForwardedCall{function, args, result};  // observed by ObservedCall
+  CCallScope c_scope({nullptr, nullptr, nullptr});
+  if (observers == 0 || is_forwarded) return cpp_call(function, args, num_args, result);
   CallScope scope(*record, observers, handle, args, num_args, result);
   cpp_call(function, args, num_args, result);
   scope.Returns(0, result);
@@ -526,7 +573,7 @@ int TVMFFIObserverRemove(int64_t observer) {
 int TVMFFIObserverShow(TVMFFIObjectHandle function, const TVMFFIByteArray* name) {
   return GuardBoundary([&] {
     std::string_view text = name == nullptr ? std::string_view() : View(*name);
-    Observation::Global().Show(function, text);
+    Observation::Global().Show(function, text, false);
   });
 }
 

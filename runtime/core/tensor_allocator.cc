@@ -11,6 +11,7 @@
 #include <new>
 
 #include "../platform/platform.h"
+#include "../platform/probe.h"
 #include "error.h"
 #include "released_data.h"
 #include "tensor.h"
@@ -138,6 +139,8 @@ int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* out) {
   return GuardBoundary([&] {
     CheckShape(*prototype, "TVMFFIEnvTensorAlloc");
     DLManagedTensorVersioned* managed = Allocate(prototype);
+    TVM_FFI_PROBE4("alloc", managed->dl_tensor.data, int64_t{prototype->device.device_type},
+                   prototype->ndim, prototype->shape);
     try {
       *out = NewTensorFromManaged(managed).release();
     } catch (...) {

@@ -13,6 +13,7 @@
 #include "duplicate_registration.h"
 #include "error.h"
 #include "key_hooks.h"
+#include "known_functions.h"
 #include "nested_release.h"
 #include "store_order.h"
 #include "text.h"
@@ -346,6 +347,8 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
     function.Release();  // the table owns the function now
     PublishArray(entry.methods, &entry.info.methods, &entry.info.num_methods);
   });
+  if (info.method.type_index != kTVMFFIFunction || !HasObservers()) return;
+  ShowToObservers(info.method.v_obj, Concat(KeyOf(index), ".", View(info.name)));
 }
 
 void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata,

@@ -42,6 +42,8 @@ void RegisterStructuralKey();
 void RegisterStructuralMutate();
 void RegisterStructuralVisit();
 void RegisterVisitErrorContext();
+// Starts the ranges that the environment asks for.
+void StartRangesOfEnvironment();
 // Starts the recording that the environment asks for.
 void StartRecorderOfEnvironment();
 

@@ -9,6 +9,7 @@
 namespace tvm::ffi::platform {
 
 const char* const kCudaDriver = "libcuda.so.1";
+const char* const kNvtx = "libnvToolsExt.so.1";
 
 std::string FileNameOfLibrary(const std::string& name) { return "lib" + name + ".so"; }
 

@@ -58,6 +58,7 @@ const char* FileName(const char* path) { return path + FileNameIn(path); }
 }  // namespace
 
 const char* const kCudaDriver = "libcuda.dylib";
+const char* const kNvtx = "libnvToolsExt.dylib";
 
 std::string FileNameOfLibrary(const std::string& name) { return "lib" + name + ".dylib"; }
 

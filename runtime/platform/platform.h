@@ -196,6 +196,8 @@ LibraryCheck CheckLibraryFile(const std::string& path);
 
 // The file name of the CUDA driver's library, for OpenLibrary.
 extern const char* const kCudaDriver;
+// The file name of the library of NVTX, for OpenLibrary.
+extern const char* const kNvtx;
 
 }  // namespace tvm::ffi::platform
 

@@ -51,5 +51,6 @@ std::vector<std::string> ExportedFunctions(void* /*library*/) { return {}; }
 LibraryCheck CheckLibraryFile(const std::string& /*path*/) { return {}; }
 
 const char* const kCudaDriver = "the CUDA driver";
+const char* const kNvtx = "NVTX";
 
 }  // namespace tvm::ffi::platform

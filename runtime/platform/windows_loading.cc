@@ -55,6 +55,7 @@ void* AddressOf(HMODULE library, const char* symbol) {
 }  // namespace
 
 const char* const kCudaDriver = "nvcuda.dll";
+const char* const kNvtx = "nvToolsExt64_1.dll";
 
 // Windows binds all symbols of a library when it loads the library.
 void* OpenLibrary(const std::string& path, Binding /*binding*/, LoadFailure* failure) {

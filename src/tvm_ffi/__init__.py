@@ -175,7 +175,7 @@ if _TYPE_CHECKING:
     from .dataclasses.py_class import method
     from .dispatches import Dispatch, dispatch
     from .export import export_library
-    from .observe import debug, record, stats, trace
+    from .observe import debug, ranges, record, stats, trace
     from .signature import Signature, TensorLike
     from .structural import (
         DefRegionKind,
@@ -238,6 +238,7 @@ __getattr__ = _late_attributes(
         "get_printoptions": "._internal.printing:get_printoptions",
         "observe": ".observe",
         "debug": ".observe:debug",
+        "ranges": ".observe:ranges",
         "record": ".observe:record",
         "stats": ".observe:stats",
         "trace": ".observe:trace",

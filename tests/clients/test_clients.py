@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 from outcomes import RUNTIMES, last_line
 from published import missing_commands, run, run_program_of, source
+from replays import PROGRAM, run_calls
 
 from .clients import CLIENTS
 
@@ -41,6 +42,17 @@ def test_program(environments, tmp_path, client, runtime):
         pytest.skip(f"{client.name}: no {', '.join(missing)}")
     with judged(runtime):
         run_program_of(client, environments(client, runtime), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Apache TVM", "FlashInfer", "xgrammar"])
+def test_recorded_calls_run_on_the_incumbent(environments, tmp_path, name):
+    """The C program of calls that were recorded on this runtime, without Python."""
+    (client,) = (client for client in CLIENTS if client.name == name)
+    if missing := missing_commands(client):
+        pytest.skip(f"{name}: no {', '.join(missing)}")
+    run_program_of(client, environments(client, "ours"), tmp_path)
+    printed = run_calls(tmp_path / PROGRAM, environments(client, "incumbent"))
+    assert printed.splitlines()[-1] == "as recorded"
 
 
 @pytest.mark.parametrize("client", [c for c in CLIENTS if c.suite], ids=lambda client: client.name)

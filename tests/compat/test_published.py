@@ -53,12 +53,13 @@ def test_published_library_imports_only_known_symbols(client, ours, published):
     assert sorted(needed - served) == []
 
 
-def run_python(*arguments, search_path=()):
+def run_python(*arguments, search_path=(), folder=None):
     """Run this interpreter, which has this project's package, and return its output."""
     inherited = os.environ.get("PYTHONPATH")
     folders = [*map(str, search_path), *filter(None, [inherited])]
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,
         text=True,
@@ -135,11 +136,11 @@ def test_xgrammar_masks_tokens(client, use_client, release):
 
 
 @pytest.mark.parametrize("release", XGRAMMAR)
-def test_xgrammar_masks_tokens_from_python(client, pydantic, release):
+def test_xgrammar_masks_tokens_from_python(client, pydantic, tmp_path, release):
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     search_path = [client(release), pydantic]
-    printed = run_python(CLIENTS / "use_xgrammar.py", search_path=search_path)
+    printed = run_python(CLIENTS / "use_xgrammar.py", search_path=search_path, folder=tmp_path)
     assert printed == "done\n"
 
 

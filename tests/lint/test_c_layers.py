@@ -54,7 +54,11 @@ REGISTRATION = "registration.h"
 CORE_INTERFACE = "../core/extra_layer.h"
 
 # The headers through which the other folders of the runtime use the system.
-PLATFORM = {"../platform/platform.h", "../platform/forced_unwinding.h"}
+PLATFORM = {
+    "../platform/platform.h",
+    "../platform/forced_unwinding.h",
+    "../platform/probe.h",
+}
 
 # Folders whose files must not include each other in a cycle.
 FOLDERS_WITHOUT_CYCLES = ["platform", "core", "testing", "tvm_backend", "xla"] + [

@@ -496,3 +496,57 @@ TEST_CASE("calls at process exit are observed") {
   });
   CHECK_EQ(end.exit_status, 0);
 }
+
+TEST_CASE("a call that the C entry forwards to the C++ entry of its function is observed once") {
+  // Regression: functions compiled with other headers were observed twice.
+  ffi::Function inner = NewTyped();
+  auto* handle = ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(inner);
+  TVMFFIFunctionCell* cell = TVMFFIFunctionGetCellPtr(handle);
+  TVMFFISafeCallType own_entry = cell->safe_call;
+  cell->safe_call = [](void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    using CppCall = void (*)(const void*, const TVMFFIAny*, int32_t, TVMFFIAny*);
+    auto call = reinterpret_cast<CppCall>(TVMFFIFunctionGetCellPtr(self)->cpp_call);
+    call(self, args, num_args, result);
+    return 0;
+  };
+  Recorder recorder;
+  recorder.Add({Bytes("forwards")});
+  TVMFFIByteArray name = Bytes("forwards");
+  CHECK_EQ(TVMFFIObserverShow(handle, &name), 0);
+  CHECK_EQ(CallWith(handle, 1), 2);
+  CHECK_EQ(inner(2).cast<int64_t>(), 3);
+  CHECK_EQ(recorder.events, Events{"begin forwards(1)", "end forwards 0 2", "begin forwards(1)",
+                                   "end forwards 0 3"});
+  CHECK_EQ(recorder.Remove(), 0);
+  CHECK_EQ(CallWith(handle, 1), 2);
+  cell->safe_call = own_entry;
+}
+
+TEST_CASE("methods of types are observed under the key of their type") {
+  int32_t index = -1;
+  TVMFFIByteArray key = Bytes("observe_test.Type");
+  index = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 0, 0, kTVMFFIObject);
+  auto add_method = [&](const char* name) {
+    TVMFFIObjectHandle function = nullptr;
+    CHECK_EQ(TVMFFIFunctionCreate(nullptr, &Increment, nullptr, &function), 0);
+    TVMFFIMethodInfo info{};
+    info.name = Bytes(name);
+    info.method.type_index = kTVMFFIFunction;
+    info.method.v_obj = static_cast<TVMFFIObject*>(function);
+    CHECK_EQ(TVMFFITypeRegisterMethod(index, &info), 0);
+    TVMFFIObjectDecRef(function);  // the type has another reference
+    return function;
+  };
+  TVMFFIObjectHandle before = add_method("before");
+  Recorder recorder;
+  recorder.Add({Bytes("observe_test.Type.*")});
+  TVMFFIObjectHandle during = add_method("during");
+  CallWith(before, 1);
+  CallWith(during, 2);
+  CHECK_EQ(recorder.Remove(), 0);
+  CHECK_EQ(EntryOf(before), kIncrement);
+  CHECK_EQ(EntryOf(during), kIncrement);
+  CHECK_EQ(recorder.events,
+           Events{"begin observe_test.Type.before(1)", "end observe_test.Type.before 0 2",
+                  "begin observe_test.Type.during(1)", "end observe_test.Type.during 0 3"});
+}

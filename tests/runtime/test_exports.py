@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -156,3 +157,37 @@ def test_has_no_run_path(library: Any) -> None:
 
 def test_symbols_have_no_version(library: Any) -> None:
     assert not any("@" in name for name in defined_symbols(library))
+
+
+def probes(library: Any) -> dict[str, list[tuple[int, int]]]:
+    """Return {name: [(address, number of arguments)]} from the notes of USDT probes."""
+    text = run("readelf", "--notes", "--wide", str(library.path))
+    fields = re.findall(
+        r"Provider: tvm_ffi\s+Name: (\S+)\s+Location: 0x([0-9a-f]+), Base: 0x0*[1-9a-f][0-9a-f]*, "
+        r"Semaphore: 0x0+\s+Arguments: (.*)",
+        text,
+    )
+    found: dict[str, list[tuple[int, int]]] = {}
+    for name, address, arguments in fields:
+        assert re.fullmatch(r"(8@(%r?\w+|x\d+) ?)+", arguments), arguments
+        found.setdefault(name, []).append((int(address, 16), len(arguments.split())))
+    return found
+
+
+def test_each_probe_is_a_note_at_a_nop(library: Any) -> None:
+    if platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("probes exist on x86-64 and AArch64")
+    found = probes(library)
+    assert {name: {count for _, count in sites} for name, sites in found.items()} == {
+        "alloc": {4},
+        "build": {2},
+        "call__begin": {4},
+        "call__end": {2},
+        "error": {2},
+        "load": {2},
+    }
+    for name, sites in found.items():
+        for address, _ in sites:
+            range_ = f"--start-address={address:#x}", f"--stop-address={address + 4:#x}"
+            code = run("objdump", "--disassemble", "--no-show-raw-insn", *range_, str(library.path))
+            assert re.search(rf"^\s+{address:x}:\s+nop\s*$", code, re.MULTILINE), (name, code)

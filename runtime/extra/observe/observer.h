@@ -7,10 +7,12 @@
 #include <tvm/ffi/extra/c_observe.h>
 #include <tvm/ffi/function.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,17 @@ namespace tvm::ffi::extra {
 inline int64_t NowNs() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// The names in the value of an environment variable, which commas separate.
+inline Array<String> SplitNames(const std::string& text) {
+  Array<String> names;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
 }
 
 // Adds an observer that calls T::Begin and T::End, and returns [read, number]: a function that

@@ -349,18 +349,6 @@ RecordSettings SettingsOfEnvironment() {
   return settings;
 }
 
-// The names in the variable, which commas separate.
-Array<String> NamesOfEnvironment() {
-  Array<String> names;
-  std::string text = Text(std::getenv("TVM_FFI_RECORD_NAMES"));
-  for (size_t begin = 0; begin < text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 }  // namespace
 
 Array<Any> AddRecorder(const String& path, const Array<String>& names, int64_t contents,
@@ -383,7 +371,7 @@ void StartRecorderOfEnvironment() {
       path += "." + std::to_string(platform::ProcessNumber());
       recorder = std::make_shared<Recorder>(path, true, settings);
     }
-    AddObserver(std::move(recorder), NamesOfEnvironment());
+    AddObserver(std::move(recorder), SplitNames(Text(std::getenv("TVM_FFI_RECORD_NAMES"))));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tvm_ffi: no recording was started: %s\n", error.what());
   }

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <string_view>
 
+#include "../platform/probe.h"
 #include "observe/contents.h"
 #include "observe/debug.h"
 #include "observe/observer.h"
+#include "observe/ranges.h"
 #include "observe/recorder.h"
 #include "observe/trace.h"
 #include "registration.h"
@@ -140,11 +142,15 @@ void Show(const Function& function, const Optional<String>& name) {
 void RegisterObservers() {
   reflection::GlobalDef()
       .def("pytvmffi.ObserverAddDebug", &AddDebug)
+      .def("pytvmffi.ObserverAddRanges", &AddRanges)
       .def("pytvmffi.ObserverAddStats", &AddStats)
       .def("pytvmffi.ObserverAddRecorder", &AddRecorder)
       .def("pytvmffi.ObserverAddTrace", &AddTrace)
       .def("pytvmffi.ObserverRemove", &RemoveObserver)
-      .def("pytvmffi.ObserverShow", &Show);
+      .def("pytvmffi.ObserverShow", &Show)
+      .def("pytvmffi.ProbeBuild", [](const String& title, int64_t nanoseconds) {
+        TVM_FFI_PROBE2("build", title.c_str(), nanoseconds);
+      });
   RegisterContents();
 }
 

@@ -5,9 +5,6 @@
 // size of the log is stored after an event, and the end of an event after its status.
 #include "observe/trace.h"
 
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/device.h>
-#include <tvm/ffi/dtype.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <atomic>
@@ -19,74 +16,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "observe/argument_text.h"
 #include "observe/observer.h"
 
 namespace tvm::ffi::extra {
 namespace {
-
-constexpr size_t kMaxText = 240;  // bytes of the description of all arguments
-constexpr size_t kMaxString = 60;
-
-void AppendTensor(const DLTensor& tensor, std::string* text) {
-  String dtype = DLDataTypeToString(tensor.dtype);
-  text->append(dtype.data(), dtype.size()).push_back('[');
-  for (int32_t i = 0; i < tensor.ndim; ++i) {
-    if (i > 0) text->append(", ");
-    text->append(std::to_string(tensor.shape[i]));
-  }
-  text->push_back(']');
-  if (tensor.device.device_type == kDLCPU) return;
-  ffi::detail::MessageStream device;
-  device << "@" << tensor.device;
-  text->append(device.str());
-}
-
-const DLTensor* TensorOf(const TVMFFIAny& arg) {
-  if (arg.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(arg.v_ptr);
-  return arg.type_index == kTVMFFITensor ? TVMFFITensorGetDLTensorPtr(arg.v_obj) : nullptr;
-}
-
-void AppendArgument(const TVMFFIAny& arg, std::string* text) {
-  char number[32];
-  std::string_view string;
-  if (const DLTensor* tensor = TensorOf(arg)) return AppendTensor(*tensor, text);
-  switch (arg.type_index) {
-    case kTVMFFINone:
-      text->append("None");
-      return;
-    case kTVMFFIBool:
-      text->append(arg.v_int64 != 0 ? "True" : "False");
-      return;
-    case kTVMFFIInt:
-      text->append(std::to_string(arg.v_int64));
-      return;
-    case kTVMFFIFloat:
-      std::snprintf(number, sizeof(number), "%.6g", arg.v_float64);
-      text->append(number);
-      return;
-    case kTVMFFIRawStr:
-      string = arg.v_c_str;
-      break;
-    case kTVMFFISmallStr:
-      string = {arg.v_bytes, arg.small_str_len};
-      break;
-    case kTVMFFIStr: {
-      const TVMFFIByteArray* bytes = TVMFFIBytesGetByteArrayPtr(arg.v_obj);
-      string = {bytes->data, bytes->size};
-      break;
-    }
-    default: {
-      const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(arg.type_index);
-      if (info == nullptr)
-        text->push_back('?');
-      else
-        text->append(info->type_key.data, info->type_key.size);
-      return;
-    }
-  }
-  text->push_back('\'');
-  text->append(string.substr(0, kMaxString)).append(string.size() > kMaxString ? "...'" : "'");
-}
 
 // One call.
 struct Event {
@@ -148,13 +82,8 @@ class Log {
  private:
   const std::string* DescriptionOf(const TVMFFIObservedCall& call, uint64_t* stream) {
     text_.clear();
+    AppendArguments(call, &text_);
     for (int32_t i = 0; i < call.num_args; ++i) {
-      if (text_.size() > kMaxText) {
-        text_.append(", ...");
-        break;
-      }
-      if (i > 0) text_.append(", ");
-      AppendArgument(call.args[i], &text_);
       const DLTensor* tensor = TensorOf(call.args[i]);
       if (tensor == nullptr || tensor->device.device_type == kDLCPU || *stream != 0) continue;
       *stream = reinterpret_cast<uintptr_t>(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show or compare recordings of calls, or export a call as a script or a program.
+"""Show, compare or minimise recordings of calls, or export calls as a script or a program.
 
 Exit status of `compare`: 1 if a call differs.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from typing import Any
 
-from ..observe import RecordedCall, Recording, call_program, call_script, compare
+from ..observe import RecordedCall, Recording, call_program, call_script, compare, minimise
+from ..observe._minimise import command_test, replay_test
 from ..observe._recorded_values import RecordedTensor, describe
 from ._output import print_line
 
@@ -33,9 +35,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--tolerance", type=float, default=0.0, metavar="X", help="accept differences of X"
     )
-    export = commands.add_parser("export", help="print a call as a Python script or C program")
+    smaller = commands.add_parser(
+        "minimise", help="write the calls, with the smallest shapes, that a failure needs"
+    )
+    smaller.add_argument("file", metavar="FILE")
+    smaller.add_argument("-o", "--output", metavar="SMALLER", required=True)
+    smaller.add_argument("--library", metavar="LIBRARY", help="as for replay")
+    smaller.add_argument(
+        "--import",
+        dest="modules",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="as for replay",
+    )
+    smaller.add_argument("--tolerance", type=float, default=0.0, metavar="X", help="as for replay")
+    smaller.add_argument(
+        "--test",
+        metavar="COMMAND",
+        help="a command that fails for the file, its last argument (default: a replay)",
+    )
+    export = commands.add_parser("export", help="print calls as a Python script or C program")
     export.add_argument("file", metavar="FILE")
     export.add_argument("number", type=int, metavar="N", help="the number of the call")
+    export.add_argument("--to", dest="last", type=int, metavar="M", help="with --c: the last call")
     export.add_argument("--c", action="store_true", help="print a C program")
 
 
@@ -133,11 +156,25 @@ def _compare(recording: Recording, options: argparse.Namespace) -> int:
 
 
 def _export(recording: Recording, options: argparse.Namespace) -> int:
-    for call in recording.calls:
-        if call.number == options.number:
-            print(call_program(call) if options.c else call_script(call), end="")
-            return 0
+    last = options.number if options.last is None else options.last
+    calls = [call for call in recording.calls if options.number <= call.number <= last]
+    if options.last is not None and not options.c:
+        raise ValueError("recording export: expected --c with --to; a script makes one call")
+    if calls:
+        print(call_program(calls) if options.c else call_script(calls[0]), end="")
+        return 0
     raise ValueError(f"{options.file}: there is no call with the number {options.number}")
 
 
-_ACTIONS = {"compare": _compare, "export": _export, "show": _show}
+def _minimise(recording: Recording, options: argparse.Namespace) -> int:
+    test = replay_test(
+        library=options.library, modules=options.modules, tolerance=options.tolerance
+    )
+    if options.test is not None:
+        test = command_test(shlex.split(options.test))
+    calls = minimise(recording, options.output, test, modules=options.modules)
+    print_line(f"{len(calls)} of {len(recording.calls)} calls in {options.output}")
+    return 0
+
+
+_ACTIONS = {"compare": _compare, "export": _export, "minimise": _minimise, "show": _show}

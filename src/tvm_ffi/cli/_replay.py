@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
                 {"call": item.call.number, "function": item.call.name, "reason": item.reason}
                 for item in report.skipped
             ],
+            "failed": [{"call": call.number, "function": call.name} for call in report.failed],
             "changed_libraries": report.changed_libraries,
         }
         print(json.dumps(document, indent=1))

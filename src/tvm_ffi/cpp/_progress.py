@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._internal.builds import build_listeners
+from ..registry import get_global_func
 
 __all__ = ["progress_line"]
 
@@ -30,8 +31,10 @@ def progress_line(text: str) -> Iterator[None]:
         with _shown_line(text):
             yield
     finally:
+        end = time.perf_counter_ns()
+        get_global_func("pytvmffi.ProbeBuild")(text, end - begin)
         for listener in list(build_listeners):
-            listener(text, begin, time.perf_counter_ns())
+            listener(text, begin, end)
 
 
 @contextlib.contextmanager

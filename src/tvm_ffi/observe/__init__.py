@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers of function calls: statistics, traces, a debug context and a flight recorder.
+"""Observers of function calls: statistics, traces, ranges, a debug context, a flight recorder.
 
 They see calls from every language.  A function that is not observed costs nothing; see the guides
 "Profile calls", "Find a crash" and "Replay a call".
@@ -20,6 +20,8 @@ from ._call_program import call_program
 from ._call_script import call_script
 from ._compare import CallDifference, compare
 from ._debug import Debug, Fault
+from ._minimise import minimise
+from ._ranges import Ranges
 from ._recorded_values import (
     RecordedContainer,
     RecordedError,
@@ -40,6 +42,7 @@ __all__ = [
     "Debug",
     "Fault",
     "FunctionStats",
+    "Ranges",
     "RecordedCall",
     "RecordedContainer",
     "RecordedError",
@@ -59,6 +62,8 @@ __all__ = [
     "call_script",
     "compare",
     "debug",
+    "minimise",
+    "ranges",
     "record",
     "replay",
     "stats",
@@ -66,6 +71,7 @@ __all__ = [
 ]
 
 debug = Debug
+ranges = Ranges
 record = Recorder
 stats = Stats
 trace = Trace

@@ -19,6 +19,7 @@ __all__ = [
     "RecordedText",
     "Words",
     "describe",
+    "is_compact",
     "tensors_in",
 ]
 
@@ -278,7 +279,7 @@ def describe(value: Any) -> str:
     """Return a value as short text."""
     if isinstance(value, RecordedTensor):
         text = f"{value.dtype}[{', '.join(map(str, value.shape))}]"
-        if value.strides is not None and not _is_compact(value):
+        if value.strides is not None and not is_compact(value):
             text += f" strides [{', '.join(map(str, value.strides))}]"
         return text if str(value.device) == "cpu:0" else f"{text}@{value.device}"
     if isinstance(value, RecordedContainer):
@@ -298,7 +299,7 @@ def describe(value: Any) -> str:
     return str(value)
 
 
-def _is_compact(tensor: RecordedTensor) -> bool:
+def is_compact(tensor: RecordedTensor) -> bool:
     expected = 1
     for extent, stride in zip(reversed(tensor.shape), reversed(tensor.strides or ())):
         if extent != 1 and stride != expected:

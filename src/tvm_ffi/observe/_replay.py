@@ -7,6 +7,8 @@ import ctypes
 import os
 from typing import Any, NamedTuple
 
+from .._binding.object import type_key_to_index
+from .._binding.types import type_index_of, type_metadata
 from ..core import Function, Object, Tensor
 from ..registry import get_global_func
 from ._compare import CallDifference, content_difference, contents_after, value_difference
@@ -23,7 +25,9 @@ from ._recorded_values import (
 from ._recording import RecordedCall, Recording
 from ._replay_memory import ReplayMemory, has_memory
 
-__all__ = ["ReplayReport", "SkippedCall", "replay"]
+__all__ = ["MODULE_GET_FUNCTION", "ReplayReport", "SkippedCall", "replay"]
+
+MODULE_GET_FUNCTION = "ffi.ModuleGetFunction"  # its arguments are a module and a name
 
 
 class SkippedCall(NamedTuple):
@@ -46,12 +50,15 @@ class ReplayReport(NamedTuple):
         The calls that were not replayed.
     changed_libraries : list of str
         The libraries whose files differ from the recorded ones.
+    failed : list of RecordedCall
+        The calls that ended with an error in the replay, also if the recorded ones did.
     """
 
     num_replayed: int
     differences: list[CallDifference]
     skipped: list[SkippedCall]
     changed_libraries: list[str]
+    failed: list[RecordedCall]
 
 
 class _CannotReplayError(Exception):
@@ -104,6 +111,8 @@ class _Replay:
         self._modules: dict[str, Any] = {}
         self._other = None if library is None else self._load(os.fspath(library))
         self._functions: dict[tuple[str, str], Function] = {}
+        self._failed: list[RecordedCall] = []
+        self._of_modules: dict[str, Function] = {}  # functions that replayed calls looked up
         self._objects: dict[int, Any] = {}  # by the address in the recorded process
         self._memory = ReplayMemory(
             tensor
@@ -113,7 +122,7 @@ class _Replay:
         )
 
     def run(self) -> ReplayReport:
-        report = ReplayReport(0, [], [], self._changed_libraries())
+        report = ReplayReport(0, [], [], self._changed_libraries(), self._failed)
         covered: set[int] = set()  # replayed calls, and the calls during them
         num_replayed = 0
         for call in self._calls:
@@ -146,6 +155,7 @@ class _Replay:
             actual = _recorded_form(result, call.result)
         except Exception as error:
             result = None
+            self._failed.append(call)
             native = getattr(error, "__tvm_ffi_error__", None)
             actual = (
                 RecordedError(type(error).__name__, str(error))
@@ -154,7 +164,7 @@ class _Replay:
             )
         if call.status is None:
             return ""
-        self._keep(call.result, result)
+        self._keep(call, result)
         text = value_difference("the result", call.result, actual, self._tolerance)
         return text or self._argument_difference(call)
 
@@ -170,8 +180,14 @@ class _Replay:
                 return text
         return ""
 
-    def _keep(self, recorded: Any, result: Any) -> None:
-        """Keep a result for later calls that pass it."""
+    def _keep(self, call: RecordedCall, result: Any) -> None:
+        """Keep a result for later calls that pass it, or call it by its name."""
+        recorded = call.result
+        if call.name == MODULE_GET_FUNCTION and isinstance(result, Function):
+            self._functions = {
+                k: f for k, f in self._functions.items() if k[0] != call.arguments[1]
+            }
+            self._of_modules[call.arguments[1]] = result
         if isinstance(recorded, RecordedTensor) and isinstance(result, Tensor):
             if has_memory(recorded) and tuple(result.shape) == recorded.shape:
                 content = get_global_func("pytvmffi.ElementsRead")(result)
@@ -195,6 +211,7 @@ class _Replay:
             raise _CannotReplayError("the function changes the types of the process")
         in_module = get_global_func("ffi.ModuleGetFunction")
         found = None if self._other is None else in_module(self._other, call.name, False)
+        found = found or self._of_modules.get(call.name)
         reason = "import the module that registers it"
         if found is None and call.library:
             try:
@@ -202,7 +219,7 @@ class _Replay:
             except Exception as error:  # a program, or a library that is missing
                 reason = f"{call.library} cannot be loaded: {error}"
         if found is None:
-            found = get_global_func(call.name, allow_missing=True)
+            found = get_global_func(call.name, allow_missing=True) or _find_method(call.name)
         if found is None:
             raise _CannotReplayError(f"no function has the name {call.name!r}; {reason}")
         function: Function = found
@@ -233,6 +250,17 @@ class _Replay:
         if isinstance(value, RecordedError):
             raise _CannotReplayError("an argument is an error")
         return value
+
+
+def _find_method(name: str) -> Function | None:
+    """Return the method with the name ``type_key.method``, or None."""
+    key, _, method = name.rpartition(".")
+    index = type_key_to_index(key)
+    if index is None:
+        return None
+    methods = type_metadata(index)["methods"]
+    found: Function | None = next((m["func"] for m in methods if m["name"] == method), None)
+    return found
 
 
 def _content(tensor: Any, like: Content) -> Content:
@@ -271,5 +299,5 @@ def _recorded_form(value: Any, like: Any) -> Any:
     if isinstance(value, ctypes.c_void_p):
         return RecordedObject("void*", value.value) if value.value else None
     if isinstance(value, Object) and isinstance(like, RecordedObject):
-        return RecordedObject(type(value).__tvm_ffi_type_info__.type_key, 0)
+        return RecordedObject(type_metadata(type_index_of(value))["type_key"], 0)
     return value

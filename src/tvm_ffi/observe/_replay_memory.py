@@ -75,10 +75,9 @@ class ReplayMemory:
             raise ValueError("ReplayMemory: the tensor was not a parameter of the constructor")
         return index, self._starts[index]
 
-    def blocks(self) -> list[tuple[int, bytes]]:
-        """Return the recorded address and the content of each block."""
-        read = get_global_func("pytvmffi.ElementsRead")
-        return [(start, read(memory)) for start, memory in zip(self._starts, self._memories)]
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return the recorded address and the size of each block, in bytes."""
+        return [(start, memory.shape[0]) for start, memory in zip(self._starts, self._memories)]
 
     def filled(self, recorded: RecordedTensor) -> Any:
         """Return the `Tensor` with the recorded elements, if the recording has them."""

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "published"))
 
 import torch
 from flashinfer_setting import built, flashinfer, gen_page_module, gen_quantization_module
+from replays import replayed
 
 
 def check_refusal(expected, function, *arguments):
@@ -25,7 +26,8 @@ def check_refusal(expected, function, *arguments):
 
 
 bits = torch.ones(8, dtype=torch.bool)
-check_refusal("x must be a CUDA tensor", flashinfer.packbits, bits)
+with replayed("packbits"):
+    check_refusal("x must be a CUDA tensor", flashinfer.packbits, bits)
 packbits = built(gen_quantization_module()).packbits
 check_refusal(r"packbits\(.*got 1 argument", packbits, bits)
 
@@ -34,5 +36,7 @@ rows = torch.zeros(2, 1, 64, dtype=torch.float16)
 cache = torch.zeros(1, 2, 16, 1, 64, dtype=torch.float16)
 index = torch.zeros(2, dtype=torch.int32)
 append = flashinfer.append_paged_kv_cache
-check_refusal("must be a CUDA tensor", append, rows, rows, index, index, cache, index, index, index)
+with replayed("append_paged_kv_cache"):
+    tensors = rows, rows, index, index, cache, index, index, index
+    check_refusal("must be a CUDA tensor", append, *tensors)
 print("done")

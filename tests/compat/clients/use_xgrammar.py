@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use the published package xgrammar from Python: compile a grammar, mask tokens, match."""
+"""Use the published package xgrammar from Python: compile, mask tokens, match, record."""
 
 import sys
 import types
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "published"))
 
 import pytest
 import torch
@@ -15,6 +18,7 @@ for name in ("LogitsProcessor", "PreTrainedTokenizerBase", "PreTrainedTokenizerF
 sys.modules["transformers"] = transformers
 
 import xgrammar  # noqa: E402  (needs the module above)
+from replays import replayed  # noqa: E402
 
 VOCABULARY = ["</s>", "0", "1", "2", "[", "]", ",", "a", "[1", ",2]", "1]"]
 SIZE = 40
@@ -31,7 +35,7 @@ def allowed_tokens(matcher):
     return [VOCABULARY[token] for token in kept]
 
 
-def main():
+def use():
     tokenizer = xgrammar.TokenizerInfo(VOCABULARY, vocab_size=SIZE, stop_token_ids=[0])
     assert tokenizer.vocab_size == SIZE
     assert tokenizer.decoded_vocab[8] == b"[1"
@@ -47,6 +51,12 @@ def main():
     schema = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
     as_json = xgrammar.GrammarMatcher(compiler.compile_json_schema(schema))
     assert not as_json.accept_string('{"b"')
+
+
+def main():
+    # Not the kernels, whose arguments are addresses.
+    with replayed(*(f"xgrammar.tvm_ffi_binding.{name}*" for name in ("Comp", "Gram", "Token"))):
+        use()
     with pytest.raises(RuntimeError, match="missing"):
         xgrammar.Grammar.from_ebnf("root ::= missing")
 

@@ -176,3 +176,14 @@ def test_a_wrong_variable_is_a_message_and_the_program_runs(tmp_path, variable, 
     assert process.stdout == "1\n"
     assert f"no recording was started: TVM_FFI_RECORD_{variable}: {message}" in process.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_export_prints_a_program_of_a_range_of_calls(path, capsys):
+    assert main(["recording", "export", str(path), "2", "--to", "9", "--c"]) == 0
+    output = capsys.readouterr().out
+    assert "Call2();" in output
+    assert "Call1" not in output
+    assert main(["recording", "export", str(path), "1", "--to", "2"]) == 2
+    assert "expected --c with --to; a script makes one call" in capsys.readouterr().err
+    assert main(["recording", "export", str(path), "7", "--to", "9", "--c"]) == 2
+    assert "there is no call with the number 7" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi.observe import (
-    RecordedContainer,
+    RecordedObject,
     RecordedTensor,
     Recording,
     ReplayMemory,
@@ -22,6 +22,7 @@ from tvm_ffi.observe import (
     compare,
     replay,
 )
+from tvm_ffi.observe._recording_writer import write_recording
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
@@ -117,7 +118,7 @@ def test_state_passes_from_call_to_call_without_contents(path, register):
         fill(array, 1)
         fill(array[::2], 5)
         assert total(array) == 30
-    assert replay(Recording(path)) == (3, [], [], [])
+    assert replay(Recording(path)) == (3, [], [], [], [])
 
 
 def test_objects_pass_from_call_to_call(path):
@@ -182,7 +183,7 @@ def test_errors_are_compared_by_kind_and_message(path, register):
     recording = Recording(path)
     kinds = [call.result.kind for call in recording.calls]
     assert kinds == ["KeyError", "RuntimeError", "ValueError"]
-    assert replay(recording) == (3, [], [], [])
+    assert replay(recording) == (3, [], [], [], recording.calls)
 
 
 def test_results_of_all_types_are_compared(path, register):
@@ -200,7 +201,7 @@ def test_results_of_all_types_are_compared(path, register):
         for i in range(len(results)):
             function(i, np.arange(3))
     recording = Recording(path)
-    assert replay(recording) == (6, [], [], [])
+    assert replay(recording) == (6, [], [], [], [])
     assert compare(recording, recording) is None
     results[0] = lambda x: [x, {"k": tvm_ffi.from_dlpack(np.arange(1, 4))}]
     results[1] = lambda x: 3
@@ -339,6 +340,20 @@ def test_a_script_has_values_of_each_type(path, register):
         call_script(with_object)
 
 
+def run_program(text, folder):
+    """Compile an exported program and run it."""
+    config = [sys.executable, "-m", "tvm_ffi.config", "--cflags", "--ldflags", "--libs"]
+    flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
+    flags += [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")]
+    source, program = folder / "calls.c", folder / "calls"
+    source.write_text(text)
+    subprocess.run(
+        ["cc", "-Wall", "-Wextra", "-Werror", str(source), *flags, "-ldl", "-o", str(program)],
+        check=True,
+    )
+    return subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=60)
+
+
 @needs_compiler
 def test_a_program_makes_the_call_without_python(path, tmp_path):
     good, bad = build(tmp_path, "good", "2"), build(tmp_path, "bad", "3")
@@ -349,24 +364,84 @@ def test_a_program_makes_the_call_without_python(path, tmp_path):
         scale(array[::-1, 1], array, array[:0], 1, True, -0.0, float("nan"), "a\"\n?", b"\x00\xff",
               None, tvm_ffi.dtype("bfloat16"), tvm_ffi.device("cpu"))  # fmt: skip
     (call,) = Recording(path).calls
-    config = [sys.executable, "-m", "tvm_ffi.config", "--cflags", "--ldflags", "--libs"]
-    flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
-    flags += [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")]
 
     def run(library):
-        source = tmp_path / "call.c"
-        source.write_text(call_program(call._replace(library=str(library))))
-        program = tmp_path / "call"
-        subprocess.run(
-            ["cc", "-Wall", "-Wextra", "-Werror", str(source), *flags, "-ldl", "-o", str(program)],
-            check=True,
-        )
-        return subprocess.run([str(program)], capture_output=True, text=True, check=False)
+        return run_program(call_program(call._replace(library=str(library))), tmp_path)
 
     process = run(good)
     assert (process.returncode, process.stderr) == (0, "")
-    assert process.stdout == "result: type index 0, payload 0\nas recorded\n"
+    assert process.stdout == "call 1: scale\nas recorded\n"
     process = run(bad)
-    assert (process.returncode, process.stdout.splitlines()[1]) == (1, "different")
-    with pytest.raises(ValueError, match=r"a program cannot create the argument \[1\]"):
-        call_program(call._replace(arguments=(RecordedContainer("ffi.Array", 0, (1,)),)))
+    assert process.returncode == 1
+    assert process.stdout.splitlines()[1:] == [
+        "call 1: the elements of an argument differs from the recording",
+        "call 1: the elements of an argument differs from the recording",
+        "different",
+    ]
+    unknown = RecordedObject("ffi.Module", 0x10)
+    with pytest.raises(ValueError, match="a program cannot create the argument ffi.Module at 0x10"):
+        call_program(call._replace(arguments=(unknown,)))
+
+
+@needs_compiler
+def test_a_program_makes_all_calls_of_a_recording(path, tmp_path):
+    """Objects, containers, results, errors and state pass from call to call, as in a replay."""
+    names = "ffi.Dict", "ffi.DictSetItem", "ffi.DictGetItem", "ffi.Array", "ffi.ArrayGetItem"
+    new_dict, put, get, new_array, at = map(tvm_ffi.get_global_func, names)
+    scale = tvm_ffi.load_module(str(build(tmp_path, "good", "2")))["scale"]
+    array = np.arange(6, dtype="float32")
+    with tvm_ffi.record(path, [*names, "scale"], contents="all"):
+        table = new_dict("a", 7, "b\0c", 0.5)
+        put(table, "tensor", tvm_ffi.from_dlpack(array.reshape(2, 3)[:, ::2].copy()))
+        scale(array)
+        scale(array[::-2])
+        assert get(table, "a") == 7
+        assert get(table, "b\0c") == 0.5
+        get(table, "tensor")
+        with pytest.raises(KeyError):
+            get(table, "missing")
+        with pytest.raises(IndexError):
+            at(new_array(1, "text", [2, None]), 9)
+        assert at(new_array(1, "text", [2, None]), 1) == "text"
+        at(tvm_ffi.convert([array, {"key": (1.5, tvm_ffi.dtype("int4"))}]), 1)
+        new_array(tvm_ffi.convert_func(abs))  # a program cannot create the argument
+    recording = Recording(path)
+    process = run_program(call_program(recording.calls), tmp_path)
+    assert (process.stderr, process.stdout.splitlines()[-1]) == ("", "as recorded")
+    called = [line for line in process.stdout.splitlines() if line.startswith("call ")]
+    assert len(called) == len(recording.calls) - 1
+    changed = [call._replace(result=8) if call.result == 7 else call for call in recording.calls]
+    process = run_program(call_program(changed), tmp_path)
+    assert process.returncode == 1
+    number = next(call.number for call in changed if call.result == 8)
+    assert f"call {number}: the result differs from the recording\n" in process.stdout
+
+
+@needs_compiler
+def test_functions_that_calls_look_up_in_modules_are_called_by_name(path, tmp_path):
+    """Functions of a module without a library, such as those of a virtual machine."""
+    library = str(build(tmp_path, "good", "2"))
+    names = "ffi.ModuleLoadFromFile", "ffi.ModuleGetFunction"
+    load, look_up = map(tvm_ffi.get_global_func, names)
+    with tvm_ffi.record(path, [*names, "scale"], contents="all"):
+        look_up(load(library), "scale", False)(np.arange(3, dtype="float32"))
+    calls = [call._replace(library="") for call in Recording(path).calls]
+    assert [call.name for call in calls] == [*names, "scale"]
+    write_recording(calls, path)
+    assert replay(Recording(path)) == (3, [], [], [], [])
+    process = run_program(call_program(Recording(path).calls), tmp_path)
+    assert (process.stderr, process.stdout.splitlines()[-1]) == ("", "as recorded")
+
+
+def test_methods_of_types_are_replayed(path):
+    table = tvm_ffi.testing.TestIntPair(3, 4)
+    with tvm_ffi.record(path, "testing.TestIntPair.*"):
+        assert table.sum() == 7
+        other = tvm_ffi.testing.TestIntPair(5, 6)
+        assert other.sum() == 11
+    calls = Recording(path).calls
+    assert [call.name.rpartition(".")[2] for call in calls] == ["sum", "__ffi_init__", "sum"]
+    report = replay(Recording(path))
+    assert (report.num_replayed, report.differences) == (2, [])
+    (skipped,) = report.skipped  # the pair of the first call existed before the recording
+    assert skipped.call == calls[0]

@@ -16,6 +16,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi.observe._flame import Call, merge_stacks
 
+NUM_PAIRS = int(os.environ.get("TVM_FFI_TESTS_PAIRS", "100000"))
+
 
 @pytest.fixture
 def functions():
@@ -109,6 +111,32 @@ def test_threads_have_logs_of_their_own(functions):
         arguments = [int(call.arguments) for call in calls if call.thread == number]
         # Threads that do not overlap may share a number.
         assert arguments == list(range(1000)) * (len(arguments) // 1000)
+
+
+def test_calls_on_four_threads_are_ordered_pairs():
+    """Each call has one begin and one end, and the calls of a thread are in their order."""
+    shape = tvm_ffi.get_global_func("ffi.Shape")
+    start = threading.Barrier(4)
+
+    def run():
+        start.wait()
+        for i in range(NUM_PAIRS // 4):
+            shape(i)
+
+    with tvm_ffi.trace(names="ffi.Shape") as trace:
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert trace.num_dropped == 0
+    last: dict[int, tuple[int, int]] = {}  # the argument and the end of the thread's last call
+    for call in trace.calls():
+        argument, end = last.get(call.thread, (-1, 0))
+        assert int(call.arguments) == argument + 1
+        assert end <= call.begin_ns <= call.end_ns
+        last[call.thread] = argument + 1, call.end_ns
+    assert [argument for argument, _ in last.values()] == [NUM_PAIRS // 4 - 1] * 4
 
 
 def test_a_full_trace_counts_the_calls_that_it_drops(functions):

@@ -9,6 +9,7 @@
  * An observer sees the calls of these functions, at all times:
  *   - global functions
  *   - functions of modules
+ *   - methods of types, under the name "type_key.method"
  *   - functions that TVMFFIFunctionCreate creates after the observer was added
  *   - functions for which a client calls TVMFFIObserverShow
  * It does not see: calls of a C symbol without a function object; other function objects that
@@ -103,7 +104,8 @@ TVM_FFI_DLL int TVMFFIObserverRemove(int64_t observer);
  *
  * function   borrowed.
  * name       borrowed until the call returns; NULL: no name is known.  Ignored if the function is
- *            observed under a name already.
+ *            observed under a name already.  The name of a global function, of a module's function
+ *            or of a method replaces this name.
  * Fails: MemoryError.     Threads: any. */
 TVM_FFI_DLL int TVMFFIObserverShow(TVMFFIObjectHandle function, const TVMFFIByteArray* name);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../platform/platform.h"
+#include "../platform/probe.h"
 #include "module/library/abi_symbols.h"
 #include "module/library/function_names.h"
 #include "module/library/library.h"
@@ -213,6 +214,7 @@ void* Open(const std::string& given_path) {
     ThrowLoadError(path, failure.message);
   }
   if (status.kind == platform::FileKind::kFile) LoadedFiles::Global().Add(status);
+  TVM_FFI_PROBE2("load", path.c_str(), handle);
   return handle;
 }
 

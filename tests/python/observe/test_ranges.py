@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges: calls in torch.profiler and NVTX, without and with Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+
+# A library with the two functions of NVTX that the ranges call.
+NVTX = r"""
+#include <stdio.h>
+static __thread int depth;
+int nvtxRangePushA(const char* message) {
+  printf("push %d %s\n", depth, message);
+  return depth++;
+}
+int nvtxRangePop(void) {
+  printf("pop %d\n", --depth);
+  fflush(stdout);
+  return depth;
+}
+"""
+
+PROGRAM = """
+import array
+import tvm_ffi
+inner = tvm_ffi.register_global_func("ranges_test.inner", lambda *args: None)
+outer = tvm_ffi.register_global_func(
+    "ranges_test.outer", lambda x: tvm_ffi.get_global_func("ranges_test.inner")(x, "text", 0.5)
+)
+call = tvm_ffi.get_global_func("ranges_test.outer")
+"""
+
+
+@pytest.fixture
+def function():
+    """Register `ranges_test.f`, which returns None and fails without arguments."""
+
+    def body(*args):
+        if not args:
+            raise ValueError("no argument")
+
+    yield tvm_ffi.register_global_func("ranges_test.f", body, override=True) and (
+        tvm_ffi.get_global_func("ranges_test.f")
+    )
+    tvm_ffi.remove_global_func("ranges_test.f")
+
+
+def profile_events(torch, calls):
+    """Return the name, the shapes and the numbers of each event."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(record_shapes=True, activities=activities) as profile:
+        calls()
+    return [
+        (event.name, event.input_shapes, event.concrete_inputs)
+        for event in profile.events()
+        if event.name.startswith("ranges_test")
+    ]
+
+
+def test_torch_profiler_shows_functions_with_shapes(function):
+    torch = pytest.importorskip("torch")
+    zeros = torch.zeros(4)
+    moved = tvm_ffi.convert([1, 2])
+
+    def calls():
+        function(np.zeros((2, 3), "float32"), 7, "text", [1], zeros, moved)
+        with pytest.raises(ValueError, match="no argument"):
+            function()
+
+    with tvm_ffi.ranges("ranges_test.*") as ranges:
+        assert "torch" in ranges.profilers
+        events = profile_events(torch, calls)
+        function(1)  # the profiler has stopped
+    assert events == [
+        ("ranges_test.f", [[2, 3], [], [], [], [4], []], [None, 7, None, None, None, None]),
+        ("ranges_test.f", [], []),
+    ]
+    assert profile_events(torch, calls) == []
+
+
+def test_a_tensor_without_a_torch_dtype_is_passed_as_text(function):
+    torch = pytest.importorskip("torch")
+    tensor = tvm_ffi.from_dlpack(np.zeros(4, "uint8"))
+    view = tvm_ffi.get_global_func("pytvmffi.MemoryView")(
+        tensor, 0, tvm_ffi.Shape((2,)), None, tvm_ffi.dtype("float4_e2m1fn"), 0
+    )
+    with tvm_ffi.ranges("ranges_test.*"):
+        events = profile_events(torch, lambda: function(view, np.zeros(5)))
+    assert events == [("ranges_test.f", [[], [5]], [None, None])]
+
+
+def test_torch_is_not_imported(tmp_path):
+    script = PROGRAM + (
+        "import sys\n"
+        "with tvm_ffi.ranges('ranges_test.*') as ranges:\n"
+        "    call(1)\n"
+        "print(ranges.profilers, 'torch' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[] False\n"
+
+
+@pytest.fixture(scope="module")
+def nvtx(tmp_path_factory):
+    """Return an environment in which a library with the name of NVTX is found."""
+    folder = tmp_path_factory.mktemp("nvtx")
+    (folder / "nvtx.c").write_text(NVTX, encoding="utf-8")
+    command = ["cc", "-shared", "-fPIC", "-o", folder / "libnvToolsExt.so.1", folder / "nvtx.c"]
+    subprocess.run(command, check=True, timeout=60)
+    return {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+
+
+RANGES = [
+    "push 0 ranges_test.outer(int8[3])",
+    "push 1 ranges_test.inner(int8[3], 'text', 0.5)",
+    "pop 1",
+    "pop 0",
+]
+
+
+def test_calls_are_nested_ranges_of_nvtx(nvtx):
+    script = PROGRAM + (
+        "with tvm_ffi.ranges('ranges_test.*') as ranges:\n"
+        "    assert ranges.profilers == ['nvtx']\n"
+        "    call(array.array('b', [1, 2, 3]))\n"
+        "call(array.array('b', [1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=nvtx, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == RANGES
+
+
+def test_a_call_that_fails_ends_its_range(nvtx):
+    script = PROGRAM + (
+        "with tvm_ffi.ranges('ranges_test.*'):\n"
+        "    for i in range(2):\n"
+        "        try: call()\n"
+        "        except TypeError: pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=nvtx, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["push 0 ranges_test.outer()", "pop 0"] * 2
+
+
+@pytest.mark.parametrize("names", ["*", "other,ranges_test.*"])
+def test_the_environment_starts_ranges(nvtx, names):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + "call(array.array('b', [1, 2, 3]))\n"],
+        env={**nvtx, "TVM_FFI_RANGES": names},
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert [line for line in done.stdout.splitlines() if "ranges_test" in line] == RANGES[:2]
