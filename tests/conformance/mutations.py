@@ -508,8 +508,9 @@ def run_reference_tests(faults: list[Fault], source: Path) -> None:
 
 def failing_test(number: int, source: Path) -> str:
     """Return the first test of the reference that fails with a fault."""
+    files = [str(path) for path in sorted(HERE.glob("test_reference_*.py"))]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o",
-               f"pythonpath={source}", *map(str, sorted(HERE.glob("test_reference_*.py")))]  # fmt: skip
+               f"pythonpath={source}", *files]  # fmt: skip
     environment = {**python_path(source), NUMBER: str(number)}
     try:
         done = subprocess.run(
@@ -591,9 +592,9 @@ PAGE_HEAD = """\
 `tests/conformance/mutations.py` makes faulty copies of the runtime (C++), of kernels (C) and of the
 reference (Python): a condition is negated, a comparison or a sum is off by one, a result is another
 one, a statement is left out. The lines are chosen by their hash. A fault is caught if a case of the
-kit fails that passes without the fault, or, for the reference, one of its tests. Faults in lines that reserve memory, lock, cache or raise
-are not made. A fault is *equivalent* if no document states the behaviour that it changes; such
-faults are not counted in the share.
+kit fails that passes without the fault, or, for the reference, one of its tests. Faults in lines
+that reserve memory, lock, cache or raise are not made. A fault is *equivalent* if no document
+states the behaviour that it changes; such faults are not counted in the share.
 
 | part | faults | equivalent | caught | share |
 |---|--:|--:|--:|--:|
