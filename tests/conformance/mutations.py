@@ -519,7 +519,7 @@ def failing_test(number: int, source: Path) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "no end"
-    found = re.search(r"^(?:FAILED|ERROR) .*?([\w.:\[\]]+)", done.stdout, re.MULTILINE)
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
     return "" if done.returncode == 0 else found[1] if found else "an error of pytest"
 
 
