@@ -2,9 +2,10 @@
 """Seeded faults: the kit runs on faulty copies of the runtime, of kernels and of the reference.
 
 Usage: ``python tests/conformance/mutations.py [PART ...] [--table PAGE.md]``, parts: ``runtime``,
-``kernels``, ``reference``. ``--outcome FILE`` keeps the outcome, and a later call with the file
-writes the page from it, with other reasons for instance. The exit status is 1 if the kit misses a fault without a reason in
-``missed_faults.txt``, or catches a smaller share of the others than `AT_LEAST`.
+``kernels``, ``reference``. The exit status is 1 if the kit misses a fault without a reason in
+``missed_faults.txt``, or catches a smaller share of the others than `AT_LEAST`. ``--outcome FILE``
+keeps the outcome; a later call with the file writes the page from it, for instance with other
+reasons.
 
 All faults of a part are in one build. A fault is an edit of one expression or statement that takes
 effect while ``$TVM_FFI_FAULT`` is its number. The expression also writes to the file
@@ -659,9 +660,7 @@ def main() -> int:
     parser.add_argument("--cases", default="", metavar="REGEX", help="cases of runtimes that run")
     parser.add_argument("--runtime", help="libtvm_ffi.so for kernels; by default the installed one")
     parser.add_argument("--folder", type=Path, help="folder of the builds, which is kept")
-    parser.add_argument(
-        "--outcome", type=Path, help="file that keeps the outcome; read if it exists"
-    )
+    parser.add_argument("--outcome", type=Path, help="file that keeps the outcome, or has it")
     options = parser.parse_args()
     if options.outcome and options.outcome.exists():
         content = json.loads(options.outcome.read_text(encoding="utf-8"))
