@@ -4,8 +4,8 @@
 Usage: ``python tests/conformance/mutations.py [PART ...] [--table PAGE.md]``, parts: ``runtime``,
 ``kernels``, ``reference``. The exit status is 1 if the kit misses a fault without a reason in
 ``missed_faults.txt``, or catches a smaller share of the others than `AT_LEAST`. ``--outcome FILE``
-keeps the outcome; a later call with the file writes the page from it, for instance with other
-reasons.
+keeps the outcome; a later call with the file writes the page from it, or, with ``--cases``, runs
+these cases on the faults that are not caught yet.
 
 All faults of a part are in one build. A fault is an edit of one expression or statement that takes
 effect while ``$TVM_FFI_FAULT`` is its number. The expression also writes to the file
@@ -662,34 +662,48 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="folder of the builds, which is kept")
     parser.add_argument("--outcome", type=Path, help="file that keeps the outcome, or has it")
     options = parser.parse_args()
+    sys.path.insert(0, str(ROOT / "conformance" / "src"))
+    earlier: list[Fault] = []
     if options.outcome and options.outcome.exists():
         content = json.loads(options.outcome.read_text(encoding="utf-8"))
-        return report([Fault(**each) for each in content], options.table)
-    source = ROOT / "conformance" / "src"
-    sys.path.insert(0, str(source))
+        earlier = [Fault(**each) for each in content]
+        if not options.cases:
+            return report(earlier, options.table)
     faults: list[Fault] = []
     with tempfile.TemporaryDirectory() as temporary:
-        top = options.folder or Path(temporary)
-        for part in options.parts or FAULTS_OF_PART:
-            folder = top.resolve() / part
-            folder.mkdir(parents=True, exist_ok=True)
-            count = options.count or FAULTS_OF_PART[part]
-            if part == "kernels":
-                from tvm_ffi_conformance.libraries.run import find_runtime
-
-                faults += run_on_kernels(folder, count, options.runtime or find_runtime() or "")
-                continue
-            build = build_runtime if part == "runtime" else build_reference
-            library, own = build(folder, count)
-            used = folder / "src" if part == "reference" else source
-            run_on_runtime(library, own, used, options.cases)
-            if part == "reference":
-                run_reference_tests(own, used)
-            faults += own
+        top = (options.folder or Path(temporary)).resolve()
+        for part in FAULTS_OF_PART:
+            if part in (options.parts or FAULTS_OF_PART):
+                faults += run_part(part, top / part, options, earlier)
+            else:
+                faults += [fault for fault in earlier if fault.part == part]
     if options.outcome:
         content = json.dumps([asdict(fault) for fault in faults], indent=1)
         options.outcome.write_text(content, encoding="utf-8")
     return report(faults, options.table)
+
+
+def run_part(
+    part: str, folder: Path, options: argparse.Namespace, earlier: list[Fault]
+) -> list[Fault]:
+    """Return the faults of a part after a run with those that no earlier run caught."""
+    folder.mkdir(parents=True, exist_ok=True)
+    count = options.count or FAULTS_OF_PART[part]
+    if part == "kernels":
+        from tvm_ffi_conformance.libraries.run import find_runtime
+
+        return run_on_kernels(folder, count, options.runtime or find_runtime() or "")
+    build = build_runtime if part == "runtime" else build_reference
+    library, own = build(folder, count)
+    caught = {fault.id: fault.caught for fault in earlier}
+    for fault in own:
+        fault.caught = caught.get(fault.id, "")
+    missed = [fault for fault in own if not fault.caught]
+    source = folder / "src" if part == "reference" else ROOT / "conformance" / "src"
+    run_on_runtime(library, missed, source, options.cases)
+    if part == "reference":
+        run_reference_tests(missed, source)
+    return own
 
 
 if __name__ == "__main__":
