@@ -87,7 +87,7 @@ class Builtins(Chapter):
                 # c-abi.md, "13.1 The packed convention".
                 raise Raised(
                     "TypeError",
-                    f"Mismatched number of arguments when calling: `{full}`. "
+                    f"Mismatched number of arguments when calling: `{full}({', '.join(kinds)})`. "
                     f"Expected {len(kinds)} but got {n} arguments",
                 )
             arguments = [
