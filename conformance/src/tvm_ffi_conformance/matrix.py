@@ -85,7 +85,7 @@ def _deviations(run: Results, reasons: Mapping[str, str]) -> str:
         found.setdefault(f"{key} ({entry.document}, {entry.heading})", []).append(entry)
     if not found and not limits:
         return "All required cases passed.\n"
-    lines = [f"- {text}: {count} cases. Intended.\n" for text, count in limits.items()]
+    lines = [f"- {text} (cases: {count}). Intended.\n" for text, count in limits.items()]
     for rule, entries in found.items():
         names = [f"`{entry.id}`" for entry in entries[:_MOST_NAMED]]
         if len(entries) > _MOST_NAMED:
