@@ -4,11 +4,7 @@
 use pytvmffi::{export, Result, TensorMut, TensorView};
 
 fn add(x: TensorView<'_>, mut y: TensorMut<'_>) -> Result<()> {
-    for (y, x) in y
-        .as_mut_slice::<f32>()?
-        .iter_mut()
-        .zip(x.as_slice::<f32>()?)
-    {
+    for (y, x) in y.as_mut_slice::<f32>()?.iter_mut().zip(x.as_slice::<f32>()?) {
         *y = x + 1.0;
     }
     Ok(())

@@ -21,17 +21,11 @@ fn run(path: &str) -> Result<&'static str> {
         Err(error) if error.kind() != "TypeError" => return Ok("the error is no TypeError"),
         Err(_) => {}
     }
-    Ok(if adds_one(&add)? {
-        "right"
-    } else {
-        "the call after the error is wrong"
-    })
+    Ok(if adds_one(&add)? { "right" } else { "the call after the error is wrong" })
 }
 
 fn main() {
     let path = std::env::args().nth(1).expect("a path of a library");
-    let text = run(&path)
-        .map(str::to_string)
-        .unwrap_or_else(|error| error.to_string());
+    let text = run(&path).map(str::to_string).unwrap_or_else(|error| error.to_string());
     println!("{text}");
 }
