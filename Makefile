@@ -37,7 +37,7 @@ SOURCES := $(shell find CMakeLists.txt LICENSE README.md pyproject.toml cmake in
 	-type f -not -name '*.pyc')
 C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/build' -prune \
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
-RUST_SOURCES := $(shell find rust examples tests/rust -path '*/build' -prune -o -name '*.rs' -print)
+RUST_SOURCES := $(shell find rust examples tests/rust tests/conformance -path '*/build' -prune -o -name '*.rs' -print)
 # Rust sources are formatted and checked only where rustfmt is installed.
 RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path rust,true rustfmt)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+import tvm_ffi_conformance
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOURCE = ROOT / "conformance" / "src"
+SOURCE = Path(tvm_ffi_conformance.__file__).parents[1]
 COMPILERS = {".c": ("CC", "cc", "-std=c11"), ".cc": ("CXX", "c++", "-std=c++17")}
 PRELUDE = """\
 import json, os, sys, traceback

@@ -112,7 +112,8 @@ def test_results_file_is_verified_and_damage_is_found(runtime, results, tmp_path
 
 
 def test_command_writes_json_junit_and_page(runtime, tmp_path, capsys):
-    files = [tmp_path / name for name in ("a.json", "a.xml", "a.html")]
+    """The command creates the folders of its files."""
+    files = [tmp_path / "reports" / name for name in ("a.json", "a.xml", "a.html")]
     status = main(["runtime", runtime, "--only", r"^string\.small", "--json", str(files[0]),
                    "--junit", str(files[1]), "--html", str(files[2])])  # fmt: skip
     assert status == 0

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "conformance" / "src"))
+sys.path[:0] = [str(ROOT / "conformance" / "src"), str(Path(__file__).parent)]
 
+import emitted  # noqa: E402
 from tvm_ffi_conformance.libraries.run import run_library  # noqa: E402
 from tvm_ffi_conformance.libraries.signature import parse  # noqa: E402
 
@@ -86,6 +87,29 @@ def test_damaged_embedded_tree(check):
     assert "static.embedded" in [
         entry.id for entry in check("tree", source, static_only=True).failures
     ]
+
+
+def test_embedded_tree_with_a_payload(kernel_folder):
+    """The tree of `tree.c`: the library and a module of another kind with a payload."""
+    results = run_library(str(kernel_folder / "tree.so"), static_only=True)
+    found = {entry.id: entry.verdict for entry in results.entries}
+    assert found["static.embedded"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("c-printer", "numpy"),
+        ("llvm-printer", "llvmlite"),
+        ("numba", "numba"),
+        ("headers", "numpy"),
+    ],
+)
+def test_emitted_library_passes_all_checks(name, needs):
+    pytest.importorskip(needs)
+    results = emitted.run(name)
+    assert [(entry.id, entry.detail) for entry in results.failures] == []
+    assert len(results.entries) > 50
 
 
 def test_signature_text():

@@ -61,6 +61,14 @@ value.append(write(200, 16, 1))
     assert run_programs([program])[0]["value"] == [*expected, "custom[name200]16"]
 
 
+def test_the_reference_has_at_most_4000_lines():
+    """Lines with text: code, comments and docstrings."""
+    folder = Path(trampoline.__file__).parent
+    lines = [line for path in folder.glob("*.py") for line in path.read_text("utf-8").split("\n")]
+
+    assert sum(bool(line.strip()) for line in lines) <= 4000
+
+
 def test_the_trampoline_exports_each_c_function():
     source = trampoline.source()
     exported = set(re.findall(r"^EXPORT .*?(TVMFFI\w+)\(", source, re.MULTILINE))

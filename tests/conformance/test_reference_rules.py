@@ -120,6 +120,46 @@ def test_a_function_that_cannot_report_an_error_ends_the_process(start, kernel_f
     assert "type.ancestors (c-abi.md" in result.stderr
 
 
+def test_a_handle_of_another_type_is_refused_by_the_export_of_tensors(run_programs):
+    program = """
+import ctypes
+from tvm_ffi_conformance import abi
+out, error = ctypes.c_void_p(), ctypes.c_void_p()
+text = reference.runtime.strings.new(b"a string of the heap", abi.kTVMFFIStr)
+status = reference.library.TVMFFITensorToDLPackVersioned(text, ctypes.byref(out))
+reference.library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+cell = abi.TVMFFIErrorCell.from_address(error.value + abi.HEADER_SIZE)
+value = [status, out.value, ctypes.string_at(cell.message.data, cell.message.size).decode()]
+reference.runtime.objects.decref(error.value)
+reference.runtime.objects.decref(text)
+"""
+    message = "`from`: expected ffi.Tensor, got ffi.String"
+
+    assert run_programs([program]) == [{"value": [-1, None, message], "violations": []}]
+
+
+def test_a_view_of_a_negative_extent_is_refused(run_programs):
+    program = """
+import ctypes
+from tvm_ffi_conformance import abi
+out, error = ctypes.c_void_p(), ctypes.c_void_p()
+numbers = (ctypes.c_int64 * 2)(-1, 1)
+shape = ctypes.addressof(numbers)
+prototype = abi.DLTensor(ndim=1, shape=shape, strides=shape + 8)
+tensor = reference.tensor("float32", [3], [1, 2, 3])
+status = reference.library.TVMFFITensorCreateUnsafeView(
+    tensor.handle, ctypes.addressof(prototype), ctypes.byref(out)
+)
+reference.library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+reference.runtime.objects.decref(error.value)
+value = [status, out.value]
+"""
+    (result,) = run_programs([program])
+
+    assert result["value"] == [-1, None]
+    assert [entry[0] for entry in result["violations"]] == ["tensor.shape"]
+
+
 def test_rules_name_their_source():
     documents = {
         "abi-overview.rst",

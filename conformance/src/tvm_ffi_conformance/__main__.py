@@ -132,6 +132,8 @@ def _finish(results: Results, options: argparse.Namespace) -> int:
     from .page import write_page
     from .terminal import print_results
 
+    for path in filter(None, (options.json, options.junit, options.html)):
+        path.parent.mkdir(parents=True, exist_ok=True)
     if options.json:
         results.write(options.json)
     if options.junit:

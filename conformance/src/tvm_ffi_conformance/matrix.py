@@ -4,13 +4,14 @@
 Usage: ``python -m tvm_ffi_conformance.matrix OUTPUT.md NAME=RESULTS.json [REASONS.txt] ...``
 
 A file of reasons belongs to the results before it. It has a line for each intended deviation: the
-identifier of the case, then a text.
+identifier of the case, which may have ``*`` for any text, then a text.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from .results import Entry, Results, read
@@ -72,13 +73,19 @@ def _topic(entry: Entry) -> str:
 def _deviations(run: Results, reasons: Mapping[str, str]) -> str:
     """Return a list of the broken rules of a subject, with the cases of each."""
     found: dict[str, list[Entry]] = {}
+    patterns = {each: text for each, text in reasons.items() if "*" in each}
+    limits: dict[str, int] = {}
     for entry in run.failures:
+        limit = next((t for each, t in patterns.items() if fnmatchcase(entry.id, each)), None)
+        if limit:
+            limits[limit] = limits.get(limit, 0) + 1
+            continue
         # Cases of one table differ in the last word of the identifier, which the rule may quote.
         key = entry.rule.replace(entry.id.rpartition(".")[2], "...")
         found.setdefault(f"{key} ({entry.document}, {entry.heading})", []).append(entry)
-    if not found:
+    if not found and not limits:
         return "All required cases passed.\n"
-    lines = []
+    lines = [f"- {text} (cases: {count}). Intended.\n" for text, count in limits.items()]
     for rule, entries in found.items():
         names = [f"`{entry.id}`" for entry in entries[:_MOST_NAMED]]
         if len(entries) > _MOST_NAMED:

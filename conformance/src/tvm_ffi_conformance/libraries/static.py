@@ -149,5 +149,6 @@ def _tree(library: LibraryFile, symbol: Symbol) -> str:
         if not kind:
             return "a module kind is empty"
         if kind != b"_lib":
-            position += number()
+            payload = number()
+            position += payload
     return "" if position == total else f"expected {total} bytes, the tree has {position}"

@@ -87,7 +87,7 @@ class Builtins(Chapter):
                 # c-abi.md, "13.1 The packed convention".
                 raise Raised(
                     "TypeError",
-                    f"Mismatched number of arguments when calling: `{full}`. "
+                    f"Mismatched number of arguments when calling: `{full}({', '.join(kinds)})`. "
                     f"Expected {len(kinds)} but got {n} arguments",
                 )
             arguments = [
@@ -316,7 +316,7 @@ class Builtins(Chapter):
     def _dict(self) -> None:
         maps, define = self.runtime.maps, self._define
         define("DictSetItem", "Dict any any", maps.set)
-        define("DictErase", "Dict any", lambda h, key: maps.erase(h, key) and None)
+        define("DictErase", "Dict any", maps.erase)
         define("DictClear", "Dict", maps.clear)
 
     def _module(self) -> None:

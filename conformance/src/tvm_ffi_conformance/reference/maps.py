@@ -368,8 +368,6 @@ class Maps(Chapter):
 
     def _insert(self, fields: Fields, pair: int) -> None:
         """Insert an owned pair into a dense map, growing it if needed."""
-        if not fields.slots:  # a dense map that was reset
-            self._fill(fields, 8, 61, b"")
         try:
             Table(fields, self.runtime).insert(pair)
         except Rehash:
@@ -381,18 +379,18 @@ class Maps(Chapter):
             pairs += ctypes.string_at(pair, _PAIR_SIZE)
             self._fill(fields, fields.slots * 2, fields.fib_shift - 1, pairs)
 
-    def erase(self, handle: int, key: int) -> bool:
-        """Remove an entry; return False if the key is missing."""
+    def erase(self, handle: int, key: int) -> None:
+        """Remove an entry, if the key exists."""
         fields = cell(Fields, handle)
         if not fields.slots & _SMALL_TAG:
             table = Table(fields, self.runtime)
             slot = table.find(key)
             if slot is not None:
                 table.erase(slot)
-            return slot is not None
+            return
         value = self.find(handle, key)
         if not value:
-            return False
+            return
         # c-abi.md, "9.2 Small representation": destroy both, move the later pairs down.
         pair = value - ANY_SIZE
         removed = ctypes.create_string_buffer(ctypes.string_at(pair, _PAIR_SIZE), _PAIR_SIZE)
@@ -401,7 +399,6 @@ class Maps(Chapter):
         fields.size -= 1
         for offset in (0, ANY_SIZE):
             self.runtime.values.release(ctypes.addressof(removed) + offset)
-        return True
 
     def clear(self, handle: int) -> None:
         """Empty a Dict in place."""

@@ -117,19 +117,6 @@ class Types(Chapter):
         target.size = len(text)
         ctypes.memmove(target.data, text, len(text))
 
-    def is_instance(self, index: int, base: int) -> bool:
-        """Return True if the type `index` is `base` or derives from it."""
-        if index == base:
-            return True
-        if index not in self.infos or base not in self.infos:
-            return False
-        # abi-overview.rst, "Inheritance Checking": compare the ancestor at the depth of the base.
-        info, depth = self.info(index), self._depth(base)
-        if info.type_depth <= depth:
-            return False
-        pointer = ctypes.c_uint64.from_address(info.type_ancestors + 8 * depth).value
-        return pointer == self.infos[base]
-
     def allocate(
         self, key: str, static: int, depth: int, children: int, overflow: bool, parent: int
     ) -> int:

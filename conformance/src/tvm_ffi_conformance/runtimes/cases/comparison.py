@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases: JSON, printing, structural and recursive comparison, copies, system-library modules."""
+"""Cases: JSON, printing, structural and recursive comparison, copies."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 
 from ... import abi
 from .. import hashing
 from ..case import Options, Topic, equal, expect
-from ..subject import SAFE_CALL, Runtime
+from ..subject import Runtime
 from ..values import Object, Raw, device, dtype
 
 parse = Topic("json.parse", "16.5")
@@ -19,7 +18,6 @@ printing = Topic("repr", "10.7", since="0.1.9")
 structural = Topic("structural", "10.6")
 recursive = Topic("recursive", "10.7", since="0.1.10")
 copying = Topic("copy", "10.7", since="0.1.9")
-modules = Topic("module", "14.2")
 
 # Texts that Python's json reads; its value is the expectation.
 TEXTS = {
@@ -283,139 +281,3 @@ def copy_cycle(runtime: Runtime) -> None:
 def copy_function(runtime: Runtime) -> None:
     with runtime.fails("InternalError", "Cannot deep copy object of type"):
         runtime.call("ffi.DeepCopy", Object(runtime.make(lambda views: None), 68))
-
-
-def system_library(runtime: Runtime, names: dict[str, object], prefix: tuple = ()) -> abi.TVMFFIAny:
-    """Return the system library with the given function symbols."""
-    for name, function in names.items():
-        call = runtime.keep(SAFE_CALL(function))
-        runtime.TVMFFIEnvModRegisterSystemLibSymbol(
-            name.encode(), ctypes.cast(call, ctypes.c_void_p)
-        )
-    return runtime.call("ffi.SystemLib", *prefix)
-
-
-def forty_two(handle: int, args: int, count: int, result: int) -> int:
-    """Return 42."""
-    ctypes.memmove(result, ctypes.byref(abi.TVMFFIAny(abi.kTVMFFIInt)), 16)
-    abi.TVMFFIAny.from_address(result).v_int64 = 42
-    return 0
-
-
-@modules.case(
-    "system.call",
-    "A function of the system library is found under its prefix and called.",
-    cites="14.3",
-)
-def system_call(runtime: Runtime) -> None:
-    module = system_library(runtime, {"__tvm_ffi_kit_f": forty_two})
-    function = runtime.call("ffi.ModuleGetFunction", module, "kit_f", False)
-    equal("result", runtime.result(function.v_obj), 42)
-
-
-@modules.case("system.null_handle", "A symbol is called with a null handle.", cites="13.3")
-def system_handle(runtime: Runtime) -> None:
-    seen: list = []
-    module = system_library(
-        runtime, {"__tvm_ffi_kit_h": lambda handle, *rest: seen.append(handle) or 0}
-    )
-    runtime.call(runtime.call("ffi.ModuleGetFunction", module, "kit_h", False).v_obj)
-    equal("handle", seen, [None])
-
-
-@modules.case("system.missing", "A missing function is None.")
-def system_missing(runtime: Runtime) -> None:
-    module = runtime.call("ffi.SystemLib")
-    equal("function", runtime.result("ffi.ModuleGetFunction", module, "kit_missing", False), None)
-
-
-@modules.case("system.implements", "ImplementsFunction follows GetFunction.")
-def implements(runtime: Runtime) -> None:
-    module = system_library(runtime, {"__tvm_ffi_kit_f": forty_two})
-    found = [
-        runtime.result("ffi.ModuleImplementsFunction", module, name, False)
-        for name in ("kit_f", "kit_g")
-    ]
-    equal("implements", found, [True, False])
-
-
-@modules.case("system.prefix", "A prefix is tried first.", cites="14.3")
-def system_prefix(runtime: Runtime) -> None:
-    module = system_library(runtime, {"__tvm_ffi_mine_f": forty_two}, ("mine_",))
-    equal(
-        "result",
-        runtime.result(runtime.call("ffi.ModuleGetFunction", module, "f", False).v_obj),
-        42,
-    )
-
-
-@modules.case("system.cached", "There is one module for each prefix.", cites="14.3")
-def system_cached(runtime: Runtime) -> None:
-    equal("handle", runtime.call("ffi.SystemLib").v_obj, runtime.call("ffi.SystemLib").v_obj)
-
-
-@modules.case("system.kind", "The kind of a library module is `library`.")
-def kind(runtime: Runtime) -> None:
-    equal("kind", runtime.result("ffi.ModuleGetKind", runtime.call("ffi.SystemLib")), "library")
-
-
-@modules.case(
-    "system.mask", "The property mask of a library module is 3: serializable and runnable."
-)
-def mask(runtime: Runtime) -> None:
-    equal("mask", runtime.result("ffi.ModuleGetPropertyMask", runtime.call("ffi.SystemLib")), 3)
-
-
-@modules.case("system.error", "An error of a module function reaches the caller.")
-def module_error(runtime: Runtime) -> None:
-    def body(handle: int, args: int, count: int, result: int) -> int:
-        runtime.TVMFFIErrorSetRaisedFromCStr(b"IndexError", b"of the library")
-        return -1
-
-    module = system_library(runtime, {"__tvm_ffi_kit_e": body})
-    function = runtime.call("ffi.ModuleGetFunction", module, "kit_e", False).v_obj
-    with runtime.fails("IndexError", "of the library"):
-        runtime.call(function)
-
-
-@modules.case("import.itself", "An import of itself is a cycle: RuntimeError.")
-def import_itself(runtime: Runtime) -> None:
-    module = runtime.call("ffi.SystemLib")
-    with runtime.fails("RuntimeError"):
-        runtime.call("ffi.ModuleImportModule", module, module)
-
-
-@modules.case("import.lookup", "query_imports searches the imports.")
-def import_lookup(runtime: Runtime) -> None:
-    inner = system_library(runtime, {"__tvm_ffi_inner_x": forty_two}, ("inner_",))
-    outer = runtime.call("ffi.SystemLib", "outer_")
-    runtime.call("ffi.ModuleImportModule", outer, inner)
-    found = [
-        runtime.call("ffi.ModuleGetFunction", outer, "x", query).type_index
-        for query in (False, True)
-    ]
-    equal("type indices without and with imports", found, [0, 68])
-
-
-LOADS = [
-    ("no_extension", "/tmp/kit_no_extension", "RuntimeError", "kit_no_extension"),
-    ("unknown_extension", "/tmp/kit.unknown_ext", "RuntimeError", "Loader for `.unknown_ext` files is not registered"),
-    ("missing_file", "/nonexistent/kit.so", "InternalError", "Failed to load dynamic shared library"),
-    ("not_a_library", "/dev/null/kit.so", "InternalError", "Failed to load dynamic shared library"),
-]  # fmt: skip
-
-
-@modules.each("load.{}", LOADS, "A file that cannot be loaded is an error.", cites="14.3")
-def loads(runtime: Runtime, path: str, kind: str, message: str) -> None:
-    with runtime.fails(kind, message):
-        runtime.call("ffi.ModuleLoadFromFile", path)
-
-
-@modules.case("load.runtime_itself", "Any shared library loads, without functions.", cites="14.3")
-def load_any(runtime: Runtime) -> None:
-    module = runtime.call("ffi.ModuleLoadFromFile", runtime.path)
-    equal("kind", runtime.result("ffi.ModuleGetKind", module), "library")
-    expect(
-        runtime.call("ffi.ModuleGetFunction", module, "kit_none", False).type_index == 0,
-        "found a function",
-    )

@@ -103,6 +103,7 @@ FORMAT = [
     ("int0", 0, 0, 1, "int0"), ("uint255", 1, 255, 1, "uint255"),
     ("float8_e3m4_2_lanes", 7, 8, 2, "float8_e3m4x2"),
     ("scalable_2", 1, 8, 65534, "uint8xvscalex2"), ("lanes_32767", 1, 8, 32767, "uint8x32767"),
+    ("scalable_1", 2, 32, 65535, "float32"),
 ]  # fmt: skip
 UNPRINTABLE = [
     ("complex", 5, 64, "DLDataType contains unknown type_code=5"),

@@ -465,3 +465,36 @@ def find_device(runtime: Runtime) -> None:
         runtime.result("ffi.ContainerFindFirstNonCPUDevice", ((cpu,), 1)),
         ("device", 1, 0),
     )
+
+
+# Kinds of steps, c-abi.md, "8": an item, and an item that is missing; of a sequence and of a map.
+LENGTHS = [
+    ("longer", (1, 2), (1,), [(1, 4)]), ("shorter", (1,), (1, 2), [(4, 1)]),
+    ("much_longer", (1, 2, 3), (1,), [(1, 4)]), ("empty", (), (5,), [(4, 1)]),
+    ("map_longer", {"a": 1, "b": 2}, {"a": 1}, [(2, 5)]),
+    ("map_shorter", {"a": 1}, {"a": 1, "b": 2}, [(5, 2)]),
+    ("item", (1, 2), (1, 3), [(1, 1)]), ("map_item", {"a": 1}, {"a": 2}, [(2, 2)]),
+]  # fmt: skip
+
+
+@fields.each("missing.{}", LENGTHS, "The first mismatch of sizes is an item and a missing item.")
+def missing_items(runtime: Runtime, left: Any, right: Any, expected: list) -> None:
+    found = runtime.call("ffi.GetFirstStructuralMismatch", left, right, False, False)
+    equal("type index", found.type_index, abi.kTVMFFIArray)
+    paths = [each.handle for each in runtime.python(found)]
+    steps = [ctypes.c_uint64.from_address(path + 32).value for path in paths]
+    kinds = [ctypes.c_int32.from_address(step + 24).value for step in steps]
+    equal("kinds of the last steps", [tuple(kinds)], expected)
+
+
+@printing.each("enum.{}", [("short", "RED"), ("long", "A_LONG_NAME_OF_A_MEMBER")],
+               "A member of an enum prints as type.key.MEMBER.", since="0.1.14")  # fmt: skip
+def enum_member(runtime: Runtime, name: str) -> None:
+    index = runtime.allocate("kit.Color", runtime.index("ffi.Enum"), depth=2)
+    memory = runtime.keep(ctypes.create_string_buffer(48))
+    address = ctypes.addressof(memory)
+    header = abi.TVMFFIObject.from_address(address)
+    header.combined_ref_count, header.type_index = abi.REFERENCE_COUNT["Initial"], index
+    ctypes.c_int64.from_address(address + 24).value = 3
+    ctypes.memmove(address + 32, ctypes.byref(runtime.any(name)), 16)
+    equal("text", runtime.result("ffi.ReprPrint", Object(address, index)), f"kit.Color.{name}")
