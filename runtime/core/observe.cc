@@ -262,13 +262,16 @@ void HoldLocksDuringForks() {
           FunctionTable::Global().Lock();
           KnownFunction::Mutex().lock();
           Observation::Global().mutex.lock();
+          TypeTable::Global().Lock();
         },
         [] {
+          TypeTable::Global().Unlock();
           Observation::Global().mutex.unlock();
           KnownFunction::Mutex().unlock();
           FunctionTable::Global().Unlock();
         },
         [] {
+          TypeTable::Global().Unlock();
           Observation::Global().mutex.unlock();
           KnownFunction::Mutex().unlock();
           FunctionTable::Global().UnlockInChild();

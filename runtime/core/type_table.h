@@ -56,6 +56,10 @@ class TypeTable {
   std::string_view KeyOf(int32_t index) { return View(FindOrPlaceholder(index).type_key); }
   std::vector<std::string_view> Keys() const;  // all keys, in order of registration
 
+  // No lock of the table is taken in a child that is forked between Lock and Unlock.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+
   // A duplicate registration is an error unless the caller is a library that is being loaded
   // (duplicate_registration.h).  If the type metadata of such a library is ignored as a duplicate,
   // its fields, methods and attributes of the type are ignored as well.

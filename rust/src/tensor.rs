@@ -49,7 +49,7 @@ unsafe extern "C" fn delete_owner<T>(tensor: *mut DLManagedTensorVersioned) {
 
 /// Return the strides of a compact tensor in elements. For this computation an extent of 0 counts
 /// as 1.
-fn compact_strides(shape: &[i64]) -> Vec<i64> {
+pub(crate) fn compact_strides(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);

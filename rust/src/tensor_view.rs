@@ -12,6 +12,7 @@ use crate::convert::{Argument, FromArgument, IntoArgument, Mismatch};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::parameter_type::{Access, ParameterType};
+use crate::tensor::compact_strides;
 use crate::tensor_description::{check_element_count, tensor_in, TensorDescription};
 
 /// A tensor borrowed for `'a` with read access.
@@ -65,7 +66,8 @@ macro_rules! described {
 
 described! { TensorView Shared, TensorMut Exclusive }
 
-/// Return an argument that borrows the `DLTensor` of a description.
+/// Return an argument that borrows the `DLTensor` of a description, or a copy with strides if the
+/// strides are NULL: functions that were compiled with other headers read the strides.
 ///
 /// # Safety
 /// The caller has this access to the elements until the call returns.
@@ -73,10 +75,31 @@ unsafe fn borrowed_argument<'a>(
     description: &'a TensorDescription<'_>,
     access: Access,
 ) -> Argument<'a> {
-    let tensor = std::ptr::from_ref(description.as_raw()).cast_mut().cast();
-    // SAFETY: the DLTensor lives for 'a; the caller meets the safety requirements of this function.
+    let with_strides = match description.strides() {
+        None if description.ndim() > 0 => Some(Box::new(TensorWithStrides::of(description))),
+        _ => None,
+    };
+    let tensor = with_strides.as_ref().map_or(description.as_raw(), |copy| &copy.tensor);
+    let tensor = std::ptr::from_ref(tensor).cast_mut().cast();
+    // SAFETY: the DLTensor lives for 'a, or as long as the argument, which owns the copy; the
+    // caller meets the safety requirements of this function.
     unsafe {
-        Argument::reborrowed(AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor)), access)
+        let view = AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor));
+        Argument::reborrowed(view, access, with_strides)
+    }
+}
+
+/// A `DLTensor` whose strides are in the same value.
+pub(crate) struct TensorWithStrides {
+    tensor: DLTensor,
+    _strides: Vec<i64>, // the address of its elements is in `tensor`
+}
+
+impl TensorWithStrides {
+    fn of(description: &TensorDescription<'_>) -> Self {
+        let mut strides = compact_strides(description.shape());
+        let tensor = DLTensor { strides: strides.as_mut_ptr(), ..*description.as_raw() };
+        Self { tensor, _strides: strides }
     }
 }
 
