@@ -40,6 +40,24 @@ fn a_vector_becomes_a_tensor_without_a_copy() -> Result<()> {
     Ok(())
 }
 
+/// Functions that were compiled with other headers read the strides of each argument.
+#[test]
+fn arguments_have_strides() -> Result<()> {
+    let strides = Function::from_packed(|args| {
+        // SAFETY: no code writes the elements during the call.
+        let view: TensorView<'_> = unsafe { args[0].borrow() }?;
+        pytvmffi::Any::new(view.strides().unwrap_or_default().to_vec())
+    })?;
+    let elements = [0f32; 24];
+    for (shape, expected) in [([24, 1, 1], [1, 1, 1]), ([2, 3, 4], [12, 4, 1])] {
+        let view = TensorView::from_slice(&elements, &shape)?;
+        // SAFETY: the function only reads.
+        let argument = unsafe { view.read_only() };
+        assert_eq!(strides.call::<Vec<i64>>((argument,))?, expected);
+    }
+    Ok(())
+}
+
 #[test]
 fn shapes_with_another_number_of_elements_are_refused() {
     let text = |result: Result<Tensor>| result.unwrap_err().message().into_owned();

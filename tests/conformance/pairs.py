@@ -42,9 +42,7 @@ error. The C program of *no runtime* finds the symbol itself, and takes the erro
 0.1.15.post2.
 
 A caller or callee *lacks* a function that the runtime of an earlier level does not have; the kit
-names the level that a library needs. The caller in Rust passes compact tensors with null strides,
-as DLPack before 1.2 allows; `TensorView::stride` of the foreign headers reads through the null
-pointer.
+names the level that a library needs.
 """
 
 
