@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registration of everything that calls dlopen: the loader of shared libraries and CUDA modules.
+// Registration of everything that calls dlopen: the loader of shared libraries, CUDA modules, and
+// the ranges of NVTX.
 //
 // In the static archive, only a weak reference leads to this file.  A program that is linked with
 // the archive contains this file, and needs dlopen, only if the linker is told to require the
@@ -43,4 +44,5 @@ void tvm_ffi_dynamic_loading() {
   refl::GlobalDef().def("ffi.Module.load_from_file.so", &tvm::ffi::extra::LoadSharedLibrary);
   tvm::ffi::extra::RegisterCudaModules();
   tvm::ffi::extra::RegisterDispatch();  // needs the CUDA driver
+  tvm::ffi::extra::RegisterRanges();
 }

@@ -47,6 +47,5 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterStructuralEqual();
   RegisterStructuralHash();
   if (tvm_ffi_dynamic_loading != nullptr) tvm_ffi_dynamic_loading();
-  StartRangesOfEnvironment();
   StartRecorderOfEnvironment();
 }

@@ -29,6 +29,8 @@ void RegisterModuleFunctions();
 void RegisterModuleType();
 void RegisterObjectCreation();
 void RegisterObservers();
+// Also starts the ranges that the environment asks for.
+void RegisterRanges();
 void RegisterRecursiveCompare();
 void RegisterRecursiveHash();
 void RegisterReflectionTypes();
@@ -42,8 +44,6 @@ void RegisterStructuralKey();
 void RegisterStructuralMutate();
 void RegisterStructuralVisit();
 void RegisterVisitErrorContext();
-// Starts the ranges that the environment asks for.
-void StartRangesOfEnvironment();
 // Starts the recording that the environment asks for.
 void StartRecorderOfEnvironment();
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads on Linux.
 #include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "platform.h"
 
@@ -32,6 +36,21 @@ bool RegisterExpeditedBarrier() {
          Membarrier(kRegisterPrivateExpedited) == 0;
 }
 
+#ifdef __GLIBC__
+uintptr_t LowestStackOfProcess() { return UINTPTR_MAX; }  // the C library reports the whole stack
+#else
+// Returns the lowest address to which the kernel extends the stack of the process, if this function
+// runs on that stack, which a forked child of another thread does not; UINTPTR_MAX otherwise.  The
+// path of the program is at the upper end of that stack.
+uintptr_t LowestStackOfProcess() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINTPTR_MAX;
+  auto here = reinterpret_cast<uintptr_t>(&limit), end = uintptr_t{getauxval(AT_EXECFN)};
+  if (here > end || end - here >= limit.rlim_cur) return UINTPTR_MAX;
+  return end - static_cast<uintptr_t>(limit.rlim_cur);
+}
+#endif
+
 }  // namespace
 
 void BarrierOnAllThreads() noexcept {
@@ -48,7 +67,8 @@ StackRange StackOfThread() noexcept {
   pthread_attr_destroy(&attributes);
   if (status != 0) return {0, 0};
   auto address = reinterpret_cast<uintptr_t>(low);
-  return {address, address + size};
+  // musl reports only the part of the process's stack that is mapped at present.
+  return {std::min(address, LowestStackOfProcess()), address + size};
 }
 
 }  // namespace tvm::ffi::platform

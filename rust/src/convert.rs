@@ -17,7 +17,6 @@ use crate::any::{integer, plain, Any, AnyView, NONE};
 use crate::bytes::{byte_array, bytes_of};
 use crate::error::{check, Error, Result};
 use crate::parameter_type::{Access, ParameterType, Sort};
-use crate::tensor_view::TensorWithStrides;
 
 /// The error of a failed conversion. The caller adds the names of the function and the argument
 /// when it converts the mismatch to an [`Error`].
@@ -88,34 +87,34 @@ pub struct Argument<'a> {
     /// The owner of the temporary from which `view` borrows; the value None if `view` borrows from
     /// the caller.
     _owner: Any,
-    /// The owner of the `DLTensor` whose address `view` has; None if it has another owner.
-    _tensor: Option<Box<TensorWithStrides>>,
+    /// The memory whose address `view` has; None if it has another owner.
+    _memory: Option<Box<dyn std::any::Any>>,
 }
 
 impl<'a> Argument<'a> {
     /// Create an argument that borrows a value.
     pub fn lent(view: AnyView<'a>) -> Self {
-        Self { view, passed_access: Access::None, _owner: Any::none(), _tensor: None }
+        Self { view, passed_access: Access::None, _owner: Any::none(), _memory: None }
     }
 
     /// Create an argument that passes the access to a borrowed tensor on to the callee.
     ///
     /// # Safety
-    /// The caller has this access until the call returns.  `view` borrows from `tensor`, or for
+    /// The caller has this access until the call returns.  `view` borrows from `memory`, or for
     /// `'a`.
     pub(crate) unsafe fn reborrowed(
         view: AnyView<'a>,
         passed_access: Access,
-        tensor: Option<Box<TensorWithStrides>>,
+        memory: Option<Box<dyn std::any::Any>>,
     ) -> Self {
-        Self { passed_access, _tensor: tensor, ..Self::lent(view) }
+        Self { passed_access, _memory: memory, ..Self::lent(view) }
     }
 
     /// Create an argument that owns a temporary, which is released after the call.
     pub fn made(owner: Any) -> Self {
         // SAFETY: the struct contains the owner, and drops it together with the view.
         let view = unsafe { AnyView::from_raw(owner.view().raw()) };
-        Self { view, passed_access: Access::None, _owner: owner, _tensor: None }
+        Self { view, passed_access: Access::None, _owner: owner, _memory: None }
     }
 
     /// Return the value, borrowed from the argument.

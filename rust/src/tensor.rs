@@ -12,7 +12,7 @@ use crate::error::{check, Result};
 use crate::handle::{borrowed_object, owned};
 use crate::object::ObjectRef;
 use crate::parameter_type::{Access, ParameterType};
-use crate::tensor_description::{check_element_count, TensorDescription};
+use crate::tensor_description::{check_element_count, compact_strides, TensorDescription};
 use crate::tensor_view::{TensorMut, TensorView};
 
 /// A reference to a tensor object.
@@ -45,16 +45,6 @@ struct Owner<T> {
 unsafe extern "C" fn delete_owner<T>(tensor: *mut DLManagedTensorVersioned) {
     // SAFETY: the tensor object calls its deleter once; `manager_ctx` is the address of its box.
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Owner<T>>()) });
-}
-
-/// Return the strides of a compact tensor in elements. For this computation an extent of 0 counts
-/// as 1.
-pub(crate) fn compact_strides(shape: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis].max(1);
-    }
-    strides
 }
 
 impl Tensor {

@@ -72,6 +72,16 @@ unsafe fn numbers<'a>(numbers: *const i64, ndim: i32) -> Option<&'a [i64]> {
     }
 }
 
+/// Return the strides of a compact tensor in elements. For this computation an extent of 0 counts
+/// as 1.
+pub(crate) fn compact_strides(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    strides
+}
+
 /// Format strides for error messages, as a Python tuple.
 fn strides_text(strides: &[i64]) -> String {
     let shown: Vec<String> = strides.iter().take(MAX_SHOWN).map(i64::to_string).collect();

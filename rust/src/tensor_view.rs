@@ -12,8 +12,9 @@ use crate::convert::{Argument, FromArgument, IntoArgument, Mismatch};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::parameter_type::{Access, ParameterType};
-use crate::tensor::compact_strides;
-use crate::tensor_description::{check_element_count, tensor_in, TensorDescription};
+use crate::tensor_description::{
+    check_element_count, compact_strides, tensor_in, TensorDescription,
+};
 
 /// A tensor borrowed for `'a` with read access.
 ///
@@ -85,12 +86,12 @@ unsafe fn borrowed_argument<'a>(
     // caller meets the safety requirements of this function.
     unsafe {
         let view = AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor));
-        Argument::reborrowed(view, access, with_strides)
+        Argument::reborrowed(view, access, with_strides.map(|copy| copy as _))
     }
 }
 
 /// A `DLTensor` whose strides are in the same value.
-pub(crate) struct TensorWithStrides {
+struct TensorWithStrides {
     tensor: DLTensor,
     _strides: Vec<i64>, // the address of its elements is in `tensor`
 }

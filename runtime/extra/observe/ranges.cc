@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges: each call is a range of NVTX, if its library is found, and of a profiler of the host
 // language, such as torch.profiler.
-#include "observe/ranges.h"
-
+#include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
+#include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/string.h>
 
 #include <cstdio>
@@ -87,8 +89,11 @@ class Ranges {
   const Optional<Function> end_;
 };
 
-}  // namespace
-
+// Adds an observer that opens a range for each call, as AddObserver does; its function returns the
+// names of the profilers.
+//
+// `begin` gets the name and the arguments of a call, and returns the range or None; `end` gets the
+// range.  Objects other than tensors and strings are passed as their type keys.
 Array<Any> AddRanges(const Array<String>& names, const Optional<Function>& begin,
                      const Optional<Function>& end) {
   return AddObserver(std::make_shared<Ranges>(begin, end), names);
@@ -102,6 +107,13 @@ void StartRangesOfEnvironment() {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tvm_ffi: TVM_FFI_RANGES: calls are not observed: %s\n", error.what());
   }
+}
+
+}  // namespace
+
+void RegisterRanges() {
+  reflection::GlobalDef().def("pytvmffi.ObserverAddRanges", &AddRanges);
+  StartRangesOfEnvironment();
 }
 
 }  // namespace tvm::ffi::extra

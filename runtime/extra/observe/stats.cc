@@ -10,7 +10,6 @@
 #include "observe/contents.h"
 #include "observe/debug.h"
 #include "observe/observer.h"
-#include "observe/ranges.h"
 #include "observe/recorder.h"
 #include "observe/trace.h"
 #include "registration.h"
@@ -142,7 +141,6 @@ void Show(const Function& function, const Optional<String>& name) {
 void RegisterObservers() {
   reflection::GlobalDef()
       .def("pytvmffi.ObserverAddDebug", &AddDebug)
-      .def("pytvmffi.ObserverAddRanges", &AddRanges)
       .def("pytvmffi.ObserverAddStats", &AddStats)
       .def("pytvmffi.ObserverAddRecorder", &AddRecorder)
       .def("pytvmffi.ObserverAddTrace", &AddTrace)
