@@ -33,9 +33,10 @@ cdef class ArgumentBinder:
     # Native function that checks packed arguments against the signature (see runtime/extra/checks);
     # owned.  NULL if the called function checks its arguments itself.
     cdef abi.TVMFFIObjectHandle checks
-    # The native function that checks the arguments of prepared calls if `checks` is NULL.  None
-    # before the first prepared call; False if the signature has no checks.
-    cdef object preparation_checks
+    # The native function that checks the arguments of prepared calls if `checks` is NULL; owned.
+    # NULL before the first prepared call, or if the signature has no checks.
+    cdef abi.TVMFFIObjectHandle preparation_checks
+    cdef bint has_preparation_checks  # True after the first prepared call
 
     cdef int _add_conversion(self, int index, object converter) except -1
 

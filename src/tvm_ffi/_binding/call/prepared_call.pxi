@@ -28,9 +28,10 @@ from tvm_ffi._binding.cpython cimport (
     PyErr_NoMemory, PyErr_Occurred, PyLong_Type, PySequence_Fast_ITEMS, PyTuple_GET_ITEM,
     PyTuple_GET_SIZE, Py_TYPE,
 )
+from tvm_ffi._binding.interpreter cimport load_flag, store_flag
 from tvm_ffi._binding.object cimport (
-    Borrowing, begin_borrowing, check, end_borrowing, handle_of, hooks, raise_from_native,
-    release_object, set_exception,
+    Borrowing, CObject, begin_borrowing, check, end_borrowing, handle_of, hooks,
+    raise_from_native, release_object, set_exception,
 )
 from tvm_ffi._binding.tensor cimport own_torch_storage, refresh_stream, wrap_tensor
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
@@ -417,12 +418,20 @@ cdef abi.TVMFFIObjectHandle _checks_of(Function function, ArgumentBinder binder)
         return NULL
     if binder.checks != NULL:
         return binder.checks
-    if binder.preparation_checks is None:
-        check_function = hooks.load_description().check_function
-        binder.preparation_checks = check_function(binder.signature) or False
-    if binder.preparation_checks is False:
-        return NULL
-    return (<CObject>binder.preparation_checks).chandle
+    if not load_flag(&binder.has_preparation_checks):
+        _store_preparation_checks(
+            binder, hooks.load_description().check_function(binder.signature))
+    return binder.preparation_checks
+
+
+cdef int _store_preparation_checks(ArgumentBinder binder, CObject checks) except -1:
+    with cython.critical_section(binder):
+        if not binder.has_preparation_checks:
+            if checks is not None:
+                binder.preparation_checks = handle_of(checks)
+                abi.TVMFFIObjectIncRef(binder.preparation_checks)
+            store_flag(&binder.has_preparation_checks, True)
+    return 0
 
 
 cdef object _converted(ArgumentBinder binder, Py_ssize_t index, object value):

@@ -116,6 +116,8 @@ cdef class ArgumentBinder:
         free(self.conversions)
         if self.checks != NULL:
             release_object(self.checks)
+        if self.preparation_checks != NULL:
+            release_object(self.preparation_checks)
 
     cdef int _add_conversion(self, int index, object converter) except -1:
         cdef Conversion* conversion = &self.conversions[self.num_conversions]
