@@ -529,6 +529,7 @@ with tvm_ffi.debug():
 """
 
 
+@pytest.mark.unsanitized("AddressSanitizer handles SIGSEGV itself")
 @pytest.mark.parametrize("handler", ["handler", "none"])
 def test_a_write_to_read_only_memory_names_the_call_before_the_process_dies(
     fault_library, tmp_path, handler
@@ -558,6 +559,7 @@ print(before, inside, is_handled())
 """
 
 
+@pytest.mark.unsanitized("AddressSanitizer handles SIGSEGV itself")
 def test_the_handler_of_the_process_is_restored():
     done = subprocess.run(
         [sys.executable, "-c", HANDLED], capture_output=True, text=True, check=True
