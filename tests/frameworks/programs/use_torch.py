@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from guide_page import run_guide
 
 import tvm_ffi
 import tvm_ffi.interop.torch as interop
@@ -187,4 +188,5 @@ check_training()
 check_exported_program()
 check_package()
 check_package_without_python()
+run_guide("choosing-implementations.md")  # a dispatch as an operator
 print("done")
