@@ -16,10 +16,7 @@ fn negate_input(x: TensorView<'_>, y: &mut [f32]) -> Result<()> {
     }
     Ok(())
 }
-export!(
-    negate_input,
-    "negate_input(x: float32*[n] on cpu, y: out float32*[n] on cpu)"
-);
+export!(negate_input, "negate_input(x: float32*[n] on cpu, y: out float32*[n] on cpu)");
 
 fn skip_last(y: &mut [f32]) {
     let count = y.len() - 1;

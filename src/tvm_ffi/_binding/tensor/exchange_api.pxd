@@ -22,9 +22,9 @@ cdef bint is_torch_api(const abi.DLPackExchangeAPI* api) noexcept
 cdef object capsule_of(object array)
 # Same as `capsule_of`, but the exporter makes `stream` wait until the elements are ready.
 cdef object capsule_on(object array, object stream)
-# Let the argument view of a torch tensor own the storage of the tensor instead of the tensor, so that
-# the memory stays valid if the tensor gets other memory by `set_` or `data = ...`.  Does nothing for
-# other packed values.
+# Let the argument view of a torch tensor own the storage of the tensor instead of the tensor, so
+# that the memory stays valid if the tensor gets other memory by `set_` or `data = ...`.  Does
+# nothing for other packed values.
 # Fails: -1 with an exception set.
 cdef int own_torch_storage(PyObject* value, const abi.TVMFFIAny* packed) except -1
 # Raise TypeError if the class is torch's FakeTensor, whose instances have no data.
