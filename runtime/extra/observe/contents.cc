@@ -138,23 +138,28 @@ size_t SizeOf(const DLTensor& tensor) {
   return *size;
 }
 
+const DLTensor& ViewOf(const Tensor& tensor) {
+  if (!tensor.defined()) TVM_FFI_THROW(TypeError) << "expected a tensor, got None";
+  return *tensor.GetDLTensorPtr();
+}
+
 Bytes ReadElements(const Tensor& tensor) {
-  std::string bytes(SizeOf(*tensor.GetDLTensorPtr()), '\0');
-  CopyElementsTo(*tensor.GetDLTensorPtr(), bytes.data());
+  std::string bytes(SizeOf(ViewOf(tensor)), '\0');
+  CopyElementsTo(ViewOf(tensor), bytes.data());
   return Bytes(std::move(bytes));
 }
 
 void WriteElements(const Tensor& tensor, const Bytes& bytes) {
-  size_t expected = SizeOf(*tensor.GetDLTensorPtr());
+  size_t expected = SizeOf(ViewOf(tensor));
   if (bytes.size() != expected) {
     TVM_FFI_THROW(ValueError) << "expected " << expected << " bytes, got " << bytes.size();
   }
-  CopyElementsFrom(*tensor.GetDLTensorPtr(), bytes.data());
+  CopyElementsFrom(ViewOf(tensor), bytes.data());
 }
 
 // Digests are returned as signed integers, like all integers of the ABI.
 int64_t ElementsDigest(const Tensor& tensor) {
-  const DLTensor& view = *tensor.GetDLTensorPtr();
+  const DLTensor& view = ViewOf(tensor);
   return static_cast<int64_t>(DigestOfElements(view, SizeOf(view)));
 }
 int64_t FileDigest(const String& path) { return static_cast<int64_t>(DigestOfFile(path)); }

@@ -445,3 +445,9 @@ def test_methods_of_types_are_replayed(path):
     assert (report.num_replayed, report.differences) == (2, [])
     (skipped,) = report.skipped  # the pair of the first call existed before the recording
     assert skipped.call == calls[0]
+
+
+def test_elements_of_no_tensor_are_refused():
+    for name, values in [("Read", ()), ("Write", (b"",)), ("Digest", ())]:
+        with pytest.raises(TypeError, match="expected a tensor, got None"):
+            tvm_ffi.get_global_func(f"pytvmffi.Elements{name}")(None, *values)
