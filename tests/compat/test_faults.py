@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
+from kernel_faults import array, call_and_report, leaks_of, tensor
 
 import tvm_ffi
 
@@ -24,14 +23,6 @@ def faulty(incumbent, tmp_path_factory):
     command = [*compiler(), *FLAGS, "-shared", *folders, "-o", path, SOURCE]
     subprocess.run(command, check=True)
     return tvm_ffi.load_module(path)
-
-
-def array():
-    return np.ones(4, "float32")
-
-
-def tensor():
-    return tvm_ffi.from_dlpack(array())
 
 
 # Each row: kernel, its arguments, the rule and the argument in the report.
@@ -50,20 +41,8 @@ FAULTS = [
 @pytest.mark.parametrize("row", FAULTS, ids=[row[0] for row in FAULTS])
 def test_each_fault_is_named_once(faulty, row):
     name, make_arguments, rule, argument = row
-    arguments = [make() for make in make_arguments]
-    with tvm_ffi.debug(name, not_finite=True) as found, contextlib.suppress(Exception):
-        faulty[name](*arguments)
-    if name == "leave_stream":
-        faulty[name](0)
-    assert [(fault.function, fault.rule.id, fault.argument) for fault in found] == [
-        (name, rule, argument)
-    ]
+    assert call_and_report(faulty, name, make_arguments) == [(name, rule, argument)]
 
 
 def test_tensors_that_a_function_keeps_are_leaks(faulty):
-    with tvm_ffi.debug() as found:
-        for _ in range(3):
-            faulty.leak_tensor(tensor())
-    assert [(fault.function, fault.rule.id) for fault in found] == [
-        ("leak_tensor", "object.leaked")
-    ]
+    assert leaks_of(faulty) == [("leak_tensor", "object.leaked")]

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
-import numpy as np
 import pytest
+from kernel_faults import array, call_and_report, leaks_of, tensor
 
 import tvm_ffi
 
@@ -16,14 +15,6 @@ import tvm_ffi
 def faulty(build_library):
     path = build_library("faults", Path(__file__).with_name("faults.rs").read_text("utf-8"))
     return tvm_ffi.load_module(path)
-
-
-def array():
-    return np.ones(4, "float32")
-
-
-def tensor():
-    return tvm_ffi.from_dlpack(array())
 
 
 # Each row: kernel, its arguments, the rule and the argument in the report.
@@ -45,21 +36,11 @@ FAULTS = [
 @pytest.mark.parametrize("row", FAULTS, ids=[row[0] for row in FAULTS])
 def test_each_fault_is_named_once(faulty, row):
     name, make_arguments, rule, argument = row
-    arguments = [make() for make in make_arguments]
-    with tvm_ffi.debug(name, not_finite=True) as found, contextlib.suppress(Exception):
-        faulty[name](*arguments)
-    assert [(fault.function, fault.rule.id, fault.argument) for fault in found] == [
-        (name, rule, argument)
-    ]
+    assert call_and_report(faulty, name, make_arguments) == [(name, rule, argument)]
 
 
 def test_tensors_that_a_function_forgets_are_leaks(faulty):
-    with tvm_ffi.debug() as found:
-        for _ in range(3):
-            faulty.leak_tensor(tensor())
-    assert [(fault.function, fault.rule.id) for fault in found] == [
-        ("leak_tensor", "object.leaked")
-    ]
+    assert leaks_of(faulty) == [("leak_tensor", "object.leaked")]
 
 
 def test_a_write_to_a_released_tensor_is_named(faulty):

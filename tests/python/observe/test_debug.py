@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threads_together import run_together
 
 import tvm_ffi
 from tvm_ffi import libinfo
@@ -360,18 +361,14 @@ def test_memory_around_a_guarded_tensor_stays_writable(faulty):
 def test_large_inputs_of_concurrent_calls_have_no_faults(faulty):
     x = np.ones(1 << 18, "float32")
 
-    def run():
+    def run(_):
         for _ in range(50):
             y = array(1 << 18)
             faulty.copies(x, y)
             assert y.sum() == 1 << 18
 
     with tvm_ffi.debug() as found:
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together(run, 4)
     assert list(found) == []
     x += 1
 
@@ -487,17 +484,13 @@ def test_contexts_nest_and_end_with_exceptions(faulty):
 
 
 def test_calls_of_all_threads_are_checked(faulty):
-    def run():
+    def run(_):
         for _ in range(500):
             faulty.padding_garbage()
             faulty.right()
 
     with tvm_ffi.debug() as found:
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together(run, 4)
     assert rules(found) == [("padding_garbage", "result", "any.padding", 2000)]
 
 

@@ -103,10 +103,7 @@ def test_torch_is_not_imported(tmp_path):
         "    call(1)\n"
         "print(ranges.profilers, 'torch' in sys.modules)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout == "[] False\n"
+    assert lines_of(script, None) == ["[] False"]
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +114,15 @@ def nvtx(tmp_path_factory):
     command = ["cc", "-shared", "-fPIC", "-o", folder / "libnvToolsExt.so.1", folder / "nvtx.c"]
     subprocess.run(command, check=True, timeout=60)
     return {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+
+
+def lines_of(script, environment):
+    """Run a Python script and return the lines that it prints."""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.splitlines()
 
 
 RANGES = [
@@ -134,11 +140,7 @@ def test_calls_are_nested_ranges_of_nvtx(nvtx):
         "    call(array.array('b', [1, 2, 3]))\n"
         "call(array.array('b', [1]))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=nvtx, capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout.splitlines() == RANGES
+    assert lines_of(script, nvtx) == RANGES
 
 
 def test_a_call_that_fails_ends_its_range(nvtx):
@@ -148,18 +150,11 @@ def test_a_call_that_fails_ends_its_range(nvtx):
         "        try: call()\n"
         "        except TypeError: pass\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=nvtx, capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout.splitlines() == ["push 0 ranges_test.outer()", "pop 0"] * 2
+    assert lines_of(script, nvtx) == ["push 0 ranges_test.outer()", "pop 0"] * 2
 
 
 @pytest.mark.parametrize("names", ["*", "other,ranges_test.*"])
 def test_the_environment_starts_ranges(nvtx, names):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM + "call(array.array('b', [1, 2, 3]))\n"],
-        env={**nvtx, "TVM_FFI_RANGES": names},
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert [line for line in done.stdout.splitlines() if "ranges_test" in line] == RANGES[:2]
+    script = PROGRAM + "call(array.array('b', [1, 2, 3]))\n"
+    lines = lines_of(script, {**nvtx, "TVM_FFI_RANGES": names})
+    assert [line for line in lines if "ranges_test" in line] == RANGES[:2]

@@ -8,10 +8,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
+from threads_together import run_together
 
 import tvm_ffi
 from tvm_ffi.observe._flame import Call, merge_stacks
@@ -95,16 +95,12 @@ def test_loads_and_builds_are_in_the_trace(tmp_path, monkeypatch):
 
 
 def test_threads_have_logs_of_their_own(functions):
-    def run():
+    def run(_):
         for i in range(1000):
             functions(i)
 
     with tvm_ffi.trace(names="observe_test.outer") as trace:
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together(run, 4)
     calls = list(trace.calls())
     assert len(calls) == 4000
     for number in {call.thread for call in calls}:
@@ -116,19 +112,13 @@ def test_threads_have_logs_of_their_own(functions):
 def test_calls_on_four_threads_are_ordered_pairs():
     """Each call has one begin and one end, and the calls of a thread are in their order."""
     shape = tvm_ffi.get_global_func("ffi.Shape")
-    start = threading.Barrier(4)
 
-    def run():
-        start.wait()
+    def run(_):
         for i in range(NUM_PAIRS // 4):
             shape(i)
 
     with tvm_ffi.trace(names="ffi.Shape") as trace:
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together(run, 4)
     assert trace.num_dropped == 0
     last: dict[int, tuple[int, int]] = {}  # the argument and the end of the thread's last call
     for call in trace.calls():
