@@ -482,8 +482,7 @@ uint32_t BeginCall(const Record& record, void* function) {
 }
 
 // The call of a C entry in progress.  Some functions forward it to their own C++ entry with the
-// same arguments: functions that were compiled with other headers than those of this
-// implementation.
+// same arguments: functions that were compiled with the headers of another implementation.
 struct ForwardedCall {
   const void* function;
   const TVMFFIAny* args;

@@ -152,7 +152,7 @@ class PreparedLaunchObj : public FunctionObj {
     safe_call = &Call;
   }
 
-  // Returns an owned handle, or nullptr if the function is not that of a launch plan.
+  // Returns an owned handle, or nullptr if no launch plan belongs to the function.
   static void* New(void* handle) {
     if (runtime::OwnEntryOf(handle) != reinterpret_cast<const void*>(&KernelFunctionObj::Call)) {
       return nullptr;

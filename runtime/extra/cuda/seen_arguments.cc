@@ -19,7 +19,7 @@ uint64_t AddressOfData(const DLTensor& tensor) { return reinterpret_cast<uintptr
 
 SeenArguments::Difference SeenArguments::From(const TVMFFIAny* args, int32_t num_args) const {
   if (num_args != num_args_) return Difference::kOther;
-  uint64_t addresses = 0, others = 0;  // 0 if there is no difference
+  uint64_t addresses = 0, others = 0;  // bits that differ
   const int64_t* extents = extents_.data();
   for (const Argument& seen : arguments_) {
     const TVMFFIAny& arg = *args++;

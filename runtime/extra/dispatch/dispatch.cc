@@ -129,7 +129,7 @@ class BoundChoiceObj : public FunctionObj {
   }
 
   // Returns the form of a bound choice that calls the form of the candidate, owned; nullptr if the
-  // function is no bound choice, or the candidate has no form.
+  // function is not a bound choice, or the candidate has no form.
   static void* NewForm(void* handle) {
     if (runtime::OwnEntryOf(handle) != reinterpret_cast<const void*>(&Call)) return nullptr;
     const auto* bound = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<BoundChoiceObj>(

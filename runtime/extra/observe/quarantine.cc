@@ -75,7 +75,7 @@ struct Adopted {
   size_t bytes() const { return sizeof(TVMFFIObject) + num_filled + data.size; }
 };
 
-// Bytes after the header that an object of the type certainly has, and nobody reads after its
+// Bytes after the header that an object of the type certainly has, and that no code reads after the
 // destructor.
 size_t CellBytes(int32_t type_index) {
   switch (type_index) {

@@ -26,7 +26,7 @@ struct Place {
 };
 
 enum class Stack { kNone, kInHook, kInDeleter };
-// Returns the place of this thread.
+// Returns the observed call and the stack of this thread.
 using PlaceFunction = std::function<Place(Stack stack)>;
 
 // Released objects are kept while an instance exists.

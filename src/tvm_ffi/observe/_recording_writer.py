@@ -75,7 +75,7 @@ def _header() -> bytes:
 
 def _record(kind: int, payload: bytes) -> bytes:
     first = _words(16 + len(payload) | kind << 56)
-    # A checksum of 0 would be that of an unfinished record.
+    # A checksum of 0 would mark the record as unfinished.
     checksum = int.from_bytes(first + bytes(8) + payload, "little") % _MODULUS or _MODULUS
     return first + _words(checksum) + payload
 
