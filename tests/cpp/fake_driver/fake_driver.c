@@ -50,7 +50,7 @@ static char* calls;
 static size_t num_bytes, capacity;
 static Failure failures[kMaxFailures];
 static int num_failures;
-static int is_shut_down;
+static int is_shut_down, ignores_launches;
 static const void* last_image;
 static int capabilities[kDevices] = {90, 90};
 static void (*on_launch)(const FakeLaunch*, void*);
@@ -63,7 +63,7 @@ static _Thread_local Context* current;
 void fake_driver_reset(void) {
   pthread_mutex_lock(&mutex);
   num_bytes = 0;
-  num_failures = is_shut_down = 0;
+  num_failures = is_shut_down = ignores_launches = 0;
   on_launch = NULL;
   current = NULL;
   for (int i = 0; i < kDevices; ++i) capabilities[i] = 90;
@@ -116,6 +116,7 @@ int fake_driver_live_contexts(void) {
 void fake_driver_use_another_context(void) { current = &other; }
 int fake_driver_current_context(void) { return current == NULL ? -1 : current->number; }
 void fake_driver_shut_down(void) { is_shut_down = 1; }
+void fake_driver_ignore_launches(void) { ignores_launches = 1; }
 
 /* ---- Driver functions
  * --------------------------------------------------------------------------- */
@@ -408,6 +409,7 @@ int cuFuncSetAttribute(Kernel* kernel, int attribute, int value) {
 }
 
 static int launch(const char* function, Kernel* kernel, FakeLaunch* seen) {
+  if (ignores_launches) return 0;
   const unsigned *grid = seen->grid, *block = seen->block;
   int status = 0;
   if (seen->shared_memory_bytes > __atomic_load_n(&kernel->granted, __ATOMIC_SEQ_CST)) status = 1;
