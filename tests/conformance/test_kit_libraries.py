@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "conformance" / "src"), str(Path(__file__).parent)]
 
 import emitted  # noqa: E402
+from tvm_ffi_conformance.__main__ import main  # noqa: E402
 from tvm_ffi_conformance.libraries.run import run_library  # noqa: E402
 from tvm_ffi_conformance.libraries.signature import parse  # noqa: E402
 
@@ -40,7 +41,7 @@ MISTAKES = [
 def check(tmp_path_factory):
     from tvm_ffi import libinfo
 
-    def run(name, source, **options):
+    def run(name, source, signatures=(SIGNATURE,), **options):
         folder = tmp_path_factory.mktemp(name)
         (folder / "kernel.c").write_text(source, encoding="utf-8")
         path = folder / "kernel.so"
@@ -56,7 +57,7 @@ def check(tmp_path_factory):
         ]
         subprocess.run(command, check=True)
         return run_library(
-            str(path), runtime=libinfo.find_libtvm_ffi(), signatures=[SIGNATURE], **options
+            str(path), runtime=libinfo.find_libtvm_ffi(), signatures=list(signatures), **options
         )
 
     return run
@@ -112,11 +113,120 @@ def test_emitted_library_passes_all_checks(name, needs):
     assert len(results.entries) > 50
 
 
+# Functions with plain values and results.  Each has mistakes that only the effect of a call shows.
+VALUES = """
+#include <tvm/ffi/c_api.h>
+#define REFUSE return TVMFFIErrorSetRaisedFromCStr("TypeError", "wrong"), -1
+int __tvm_ffi_total(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+  if (count != 1 || args[0].type_index != kTVMFFIDLTensorPtr) REFUSE;
+  DLTensor* x = (DLTensor*)args[0].v_ptr;
+  static double sum;
+  if (!KEEPS_SUM) sum = 0;
+  for (int64_t i = 0; i < x->shape[0]; ++i) sum += ((double*)x->data)[i];
+  result->type_index = kTVMFFIFloat, result->v_float64 = sum;
+  return 0;
+}
+int __tvm_ffi_twice(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+  if (count != 1) REFUSE;
+  int kind = args[0].type_index;
+  if (kind != kTVMFFIFloat && kind != kTVMFFIInt && kind != kTVMFFINone) REFUSE;
+  result->type_index = kTVMFFIFloat;
+  result->v_float64 = kind == kTVMFFINone ? 0 : 2 * args[0].v_float64;  /* the bits of an int */
+  return 0;
+}
+"""
+TOTAL = "total(x: float64[n]) -> float"
+
+
+@pytest.mark.parametrize(
+    ("signature", "keeps_sum", "found", "message"),
+    [
+        (TOTAL, 0, "call.total.right.gap", "result: expected 28.0 as with compact tensors, got"),
+        (TOTAL, 0, "call.total.right.byte_offset", "as with compact tensors, got"),
+        (TOTAL, 1, "call.total.right.repeated", "as with the same arguments before, got 56.0"),
+        (TOTAL, 1, "call.total.threads", "as with one thread, got"),
+        ("twice(x: float)", 0, "call.twice.right.x.int", "result: expected 4.0 as with the same"),
+        ("twice(x: float)", 0, "call.twice.wrong.x.none", "wrong arguments were accepted"),
+    ],
+)
+def test_effects_are_compared(check, signature, keeps_sum, found, message):
+    source = f"#define KEEPS_SUM {keeps_sum}\n{VALUES}"
+    results = check("values", source, [signature], pattern=f"^{found}$")
+    assert [entry.id for entry in results.failures] == [found]
+    assert message in results.failures[0].detail
+
+
+def test_parameter_that_may_be_none(check):
+    source = f"#define KEEPS_SUM 0\n{VALUES}"
+    results = check("none", source, ["twice(x: float | None) -> float"], pattern="none$")
+    assert [(entry.id, entry.verdict) for entry in results.entries] == [
+        ("call.twice.right.x.none", "pass")
+    ]
+
+
+def test_differing_element_is_described(check):
+    found = "call.add.right.byte_offset"
+    results = check("offset", RIGHT.replace("+ t->byte_offset", "+ 0"), pattern=f"^{found}$")
+    detail = results.failures[0].detail
+    assert detail.startswith("argument y, element [4]: expected 6.0 as with compact tensors, got ")
+    assert detail.endswith("shape [7], strides [1], byte_offset 12")
+
+
+def test_function_without_a_signature_fails(check):
+    results = check("silent", RIGHT, [])
+    assert [(entry.id, entry.verdict) for entry in results.failures] == [
+        ("call.add.signature", "not run")
+    ]
+    assert "give --signature 'add(...)'" in results.failures[0].detail
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [
+        ("sub(x: float32[n])", r"expected a function of the library \(add\), got sub"),
+        ("add(x: flot32[n])", r"signature of add: parameter x: expected int, .*got 'flot32\[n\]'"),
+        ("add(x: float32[n] JUNK)", r"got 'float32\[n\] JUNK'"),
+        ("add(x: float32[n]) -> flaot", "result: expected int, .*got 'flaot'"),
+        ("add(x: float32[n]); sub(x: int)", "expected -> or the end after the parameters"),
+    ],
+)
+def test_signature_that_cannot_be_called_is_an_error(check, signature, message):
+    with pytest.raises(ValueError, match=message):
+        check("given", RIGHT, [signature])
+
+
+def test_metadata_that_is_not_text(check):
+    source = RIGHT + (
+        "int __tvm_ffi__metadata_add(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* result) {"
+        " result->type_index = kTVMFFIInt; return 0; }"
+    )
+    results = check("metadata", source, [], pattern="^metadata")
+    assert (
+        results.failures[0].detail
+        == "expected a string or a small string as result, got type index 1"
+    )
+
+
+def test_verify_runs_the_library_again(check, tmp_path, capsys):
+    results = check("verify", RIGHT, pattern="count")
+    results.write(tmp_path / "results.json")
+    path = results.subject["path"]
+    assert main(["verify", str(tmp_path / "results.json"), "--against", path]) == 0
+    other = check("other", RIGHT.replace("if (count != 2)", "if (0)"), pattern="count")
+    found = main(["verify", str(tmp_path / "results.json"), "--against", other.subject["path"]])
+    assert found == 1
+    assert (
+        "call.add.wrong.count.3: the file says pass, the library says fail"
+        in capsys.readouterr().err
+    )
+
+
 def test_signature_text():
     found = parse("f(x: float32[n, 4], y: out int8[n], s: str = 'a, b', z: weird[1]) -> int")
     assert [each.name for each in found.parameters] == ["x", "y", "s", "z"]
     assert [each.direction for each in found.parameters[:2]] == ["in", "out"]
-    assert (found.returns, found.callable) == ("int", False)
+    assert found.returns == "int"
+    assert found.problem.startswith("parameter z: expected int, ")
     found = parse(
         "g(x: T*[n] on cpu, n: int32, s: out T[n]) where T in (float16, float32) doc 'D in (a)'"
     )

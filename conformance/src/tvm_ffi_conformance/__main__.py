@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     library.add_argument(
         "--signature", action="append", default=[],
-        help="signature of a function, in text; by default the metadata in the library",
+        help="signature of one function, such as 'scale(x: float32[n], y: out float32[n])'; may be "
+        "repeated; by default those in the metadata of the library",
     )  # fmt: skip
     library.add_argument("--static", action="store_true", help="do not load the library")
     library.set_defaults(run=_library)
@@ -62,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     caller.set_defaults(run=_caller)
     for command in (runtime, library):
         command.add_argument(
-            "--only", default="", metavar="REGEX", help="run cases whose id matches"
+            "--only", default="", type=_pattern, metavar="REGEX", help="run cases whose id matches"
         )
         command.add_argument(
             "--limit", type=float, default=5.0, help="seconds that a case may take"
@@ -71,8 +73,12 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--json", type=Path, help="write a results file")
         command.add_argument("--junit", type=Path, help="write JUnit XML")
         command.add_argument("--html", type=Path, help="write a page with a row for each rule")
-        command.add_argument("--all", action="store_true", help="print passed cases too")
-    verify = commands.add_parser("verify", help="check a results file")
+        command.add_argument(
+            "--all", action="store_true", help="print all cases, with those that passed"
+        )
+    verify = commands.add_parser(
+        "verify", help="check that a results file is intact; its failures do not matter"
+    )
     verify.add_argument("path", type=Path, help="results file")
     verify.add_argument("--against", help="run the cases on this library and compare the verdicts")
     verify.set_defaults(run=_verify)
@@ -89,6 +95,16 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("output", type=Path, help="HTML file")
     page.set_defaults(run=_page)
     return parser
+
+
+def _pattern(text: str) -> str:
+    """Return a regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = f"expected a regular expression, got {text!r}: {error}"
+        raise argparse.ArgumentTypeError(message) from None
+    return text
 
 
 def _runtime(options: argparse.Namespace) -> int:
@@ -141,13 +157,27 @@ def _finish(results: Results, options: argparse.Namespace) -> int:
     if options.html:
         write_page(results, options.html)
     print_results(results, everything=options.all)
+    if not results.entries and not results.subject.get("load_error"):
+        print(f"tvm-ffi-conform: no case matches --only {options.only!r}", file=sys.stderr)
     if results.subject.get("load_error") or not results.entries:
         return 2
     return 1 if results.failures else 0
 
 
+def _run_again(results: Results, path: str) -> Results:
+    """Run the cases of a results file on another file."""
+    from .libraries.run import run_library
+    from .runtimes.run import run_runtime
+
+    if results.kind == "runtime":
+        return run_runtime(path, level=parse_level(results.subject["level"]))
+    if results.kind == "library":
+        return run_library(path, signatures=results.subject["signatures"])
+    raise ValueError("--against: expected results of a runtime or a library; run a caller again")
+
+
 def _verify(options: argparse.Namespace) -> int:
-    from .runtimes.run import must_pass, run_runtime
+    from .runtimes.run import must_pass
 
     results = None
     found = problems(options.path)
@@ -156,8 +186,8 @@ def _verify(options: argparse.Namespace) -> int:
         if results.kind == "runtime":
             required = must_pass(parse_level(results.subject["level"]))
             found = problems(options.path, required)
-    if results and options.against and results.kind == "runtime":
-        again = run_runtime(options.against, level=parse_level(results.subject["level"]))
+    if results and options.against:
+        again = _run_again(results, options.against)
         if again.subject.get("sha256") != results.subject.get("sha256"):
             found.append("the library is another file: the SHA-256 differs")
         now = {entry.id: entry.verdict for entry in again.entries}

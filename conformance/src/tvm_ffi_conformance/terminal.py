@@ -44,6 +44,7 @@ def print_results(results: Results, *, everything: bool = False) -> None:
     subject = results.subject
     facts = [f"level {subject['level']}"] if "level" in subject else []
     facts += [subject[key] for key in ("soname", "machine") if subject.get(key)]
+    facts += [f"needs {subject['needs']}"] if subject.get("needs") else []
     console.print(f"[bold]{escape(subject['path'])}[/]  {escape(', '.join(facts))}")
     if subject.get("load_error"):
         console.print(f"[bold red]not loaded[/]: {escape(subject['load_error'])}")
@@ -54,6 +55,11 @@ def print_results(results: Results, *, everything: bool = False) -> None:
         _print_entry(console, entry)
     if not everything and len(shown) > _MOST_FAILURES:
         console.print(f"... {len(shown) - _MOST_FAILURES} more failures; --all prints them")
+    advice = [
+        entry.id for entry in results.entries if not entry.required and entry.verdict != "pass"
+    ]
+    if advice and not everything and results.kind != "runtime":
+        console.print(f"not required and not passed: {', '.join(advice)}; --all prints them")
     totals = results.totals()
     color = "red" if totals["failed"] else "green"
     console.print(
@@ -66,7 +72,10 @@ def _topics(results: Results) -> Table:
     """Return the table of topics: cases, verdicts and required failures."""
     groups: dict[str, list[Entry]] = defaultdict(list)
     for entry in results.entries:
-        groups[entry.id.partition(".")[0]].append(entry)
+        topic, _, rest = entry.id.partition(".")
+        if results.kind == "library" and topic != "static":  # a topic for each function
+            topic += "." + rest.partition(".")[0]
+        groups[topic].append(entry)
     table = Table("topic", "cases", "pass", "fail", "crash", "hang", "absent", "required failures")
     for column in table.columns[1:]:
         column.justify = "right"

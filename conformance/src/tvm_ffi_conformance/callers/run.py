@@ -64,7 +64,10 @@ def run_caller(command: Sequence[str], *, limit: float = 60.0) -> Results:
     subject: dict[str, Any] = {"path": shlex.join(command)}
     events = [json.loads(line) for line in lines]
     if not any("started" in each for each in events):
-        subject["load_error"] = "the command did not start the reference: no libtvm_ffi.so"
+        subject["load_error"] = (
+            "the command did not load the reference: it uses no libtvm_ffi.so, or its DT_RPATH names a "
+            "folder with another one (link with -Wl,--enable-new-dtags)"
+        )
     found = [each for each in events if "rule" in each]
     rules = [*RULES.values(), NOT_TAKEN]
     entries = [_end(command, status, limit), *(_entry(rule, command, found) for rule in rules)]

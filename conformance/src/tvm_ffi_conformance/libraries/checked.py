@@ -53,8 +53,9 @@ def register_checked(signature: Signature) -> list[str]:
     def objects(runtime: Runtime) -> None:
         given = arguments(signature)
         for position, parameter in enumerate(signature.parameters):
-            make = dict(FORMS.get(parameter.kind, ())).get("object")
-            given[position] = make(runtime) if make else given[position]
+            for form in FORMS.get(parameter.kind, ()):
+                if form.name == "object":
+                    given[position] = form.make(runtime)
         call(runtime, given)
 
     @topic.case("wrong", "A refused call breaks no rule and leaks no reference.")

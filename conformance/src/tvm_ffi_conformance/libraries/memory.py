@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
+import struct
 
 from .. import abi
 
@@ -105,8 +106,6 @@ class Tensor:
             ctypes.memmove(address, self._element(small), self.width)
 
     def _element(self, value: int) -> bytes:
-        import struct
-
         code, bits = self.struct.dtype.code, self.struct.dtype.bits
         if code == abi.kDLFloat:
             return struct.pack({16: "<e", 32: "<f", 64: "<d"}[bits], float(value))
@@ -116,15 +115,34 @@ class Tensor:
 
     def addresses(self) -> list[int]:
         """Return the addresses of the elements in row-major order."""
-        ranges = [range(extent) for extent in self.extents]
         return [
             self.first + self.width * sum(i * s for i, s in zip(index, self.steps))
-            for index in itertools.product(*ranges)
+            for index in self.indices()
         ]
+
+    def indices(self) -> list[tuple[int, ...]]:
+        """Return the indices of the elements in row-major order."""
+        return list(itertools.product(*map(range, self.extents)))
+
+    def value(self, element: bytes) -> float:
+        """Return the number that the bytes of an element represent."""
+        code, bits = self.struct.dtype.code, self.struct.dtype.bits
+        if code == abi.kDLFloat:
+            return struct.unpack({16: "<e", 32: "<f", 64: "<d"}[bits], element)[0]
+        if code == abi.kDLBfloat:
+            return struct.unpack("<f", bytes(2) + element)[0]
+        return int.from_bytes(element, "little", signed=code == abi.kDLInt)
 
     def elements(self) -> list[bytes]:
         """Return the elements in row-major order."""
         return [ctypes.string_at(address, self.width) for address in self.addresses()]
+
+    def layout(self) -> str:
+        """Return shape, strides and offset for messages."""
+        strides = "null" if not self.struct.strides else list(self.steps)
+        return (
+            f"shape {list(self.extents)}, strides {strides}, byte_offset {self.struct.byte_offset}"
+        )
 
     def content(self) -> bytes:
         """Return all bytes of the buffer, gaps included."""

@@ -20,7 +20,7 @@ from ..results import Entry, Results, file_hash
 from ..runtimes.case import REGISTRY, Case
 from ..runtimes.execution import environment, execute
 from . import static
-from .calls import register_calls
+from .calls import describe, register_calls
 from .checked import register_checked
 from .signature import Signature, parse
 from .worker import METADATA
@@ -66,6 +66,11 @@ def run_library(
         Seconds that a call may take.
     until_failure : bool
         Stop after the first call that does not pass.
+
+    Raises
+    ------
+    ValueError
+        If a signature is not valid or names no function of the library, or no runtime is found.
     """
     path = str(Path(path).resolve())
     subject: dict[str, Any] = {"path": path}
@@ -79,16 +84,50 @@ def run_library(
         subject["load_error"] = str(error)
         return Results("library", subject)
     runtime = runtime or find_runtime()
+    names = static.function_names(library)
+    given = [] if static_only else [_given(text, names) for text in signatures or ()]
+    if not static_only and not runtime:
+        raise ValueError("library: no runtime is installed; give --runtime, or --static")
     if not static_only and runtime:
-        known = [parse(text) for text in signatures or ()]
-        given = {each.name for each in known}
         found, problems = _embedded(path, runtime, library, limit)
         entries += problems
-        known += [each for each in found if each.name not in given]
-        known = [each for each in known if each.callable]
-        entries += _calls(path, runtime, known, limit, pattern, until_failure)
-    subject["runtime"] = runtime or "none"
+        known = {each.name: each for each in [*found, *given]}
+        entries += [_not_called(path, name, known.get(name)) for name in names
+                    if name not in known or known[name].problem]  # fmt: skip
+        callable_ = [each for each in known.values() if not each.problem]
+        entries += _calls(path, runtime, callable_, limit, pattern, until_failure)
+    subject.update(runtime=runtime or "none", signatures=[each.text for each in given])
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
+
+
+def _given(text: str, names: list[str]) -> Signature:
+    """Return the signature of a function of the library.
+
+    Raises
+    ------
+    ValueError
+        If the library has no such function, or the kit cannot call it.
+    """
+    signature = parse(text)
+    if signature.name not in names:
+        raise ValueError(
+            f"signature: expected a function of the library ({', '.join(names) or 'none'}), "
+            f"got {signature.name}"
+        )
+    if signature.problem:
+        raise ValueError(f"signature of {signature.name}: {signature.problem}")
+    return signature
+
+
+def _not_called(path: str, name: str, signature: Signature | None) -> Entry:
+    """Return the entry of a function that the kit cannot call."""
+    detail = (
+        f"not called: {signature.problem}" if signature else
+        f"not called: no signature; give --signature '{name}(...)', embed one, or use --static"
+    )  # fmt: skip
+    return Entry(f"call.{name}.signature", "not run", signature is None, "c-abi.md",
+                 "11.4 Metadata JSON and type schema", "The function has a signature.", detail,
+                 where=f"function {name}", repeat=f"tvm-ffi-conform library {quote(path)}")  # fmt: skip
 
 
 def _embedded(
@@ -107,18 +146,18 @@ def _embedded(
         line = next(each for each in done.stdout.splitlines() if each.startswith(METADATA))
         texts = json.loads(line[len(METADATA) :])
     except (subprocess.TimeoutExpired, StopIteration):
-        texts = dict.fromkeys(names)
+        texts = dict.fromkeys(names, "the process ended, or hung, while it read the metadata")
     found, entries = [], []
     for name, text in texts.items():
-        problem = ""
+        problem = text if isinstance(text, str) else ""
         try:
-            content = json.loads(text)
+            content = {} if problem else json.loads(text["text"])
             if "type_schema" in content:
                 json.loads(content["type_schema"])
             if "signature" in content:
                 found.append(parse(content["signature"]))
         except (TypeError, ValueError) as error:
-            problem = f"{error}"
+            problem = f"expected JSON with text in type_schema and signature, got {text['text']!r}: {error}"
         entries.append(
             Entry(f"metadata.{name}", "fail" if problem else "pass", True, "c-abi.md",
                   "11.4 Metadata JSON and type schema", "Metadata is JSON with a type schema in text.",
@@ -159,10 +198,11 @@ def _calls(
                     outcome.update(run.results)
                     cases += checked
     options = "".join(f" --signature {quote(text)}" for text in texts)
+    descriptions = {each.name: describe(each) for each in signatures}
     return [
         Entry(
             id=case.id, required=_is_required(case.id), document=case.section.document, heading=case.section.heading,
-            rule=case.rule, where=_where(case.id),
+            rule=case.rule, where=_where(case.id, descriptions),
             repeat=f"tvm-ffi-conform library {quote(path)}{options} --only '^{re.escape(case.id)}$'",
             **outcome[case.id],
         )
@@ -191,12 +231,15 @@ def _reference(folder: Path) -> str | None:
         return None
 
 
-def _where(identifier: str) -> str:
-    """Return function and argument of a check."""
-    words = identifier.split(".")
-    argument = (
-        f", argument {words[3]}"
-        if words[2] == "wrong" and len(words) == 5 and words[3] != "count"
-        else ""
+def _where(identifier: str, descriptions: dict[str, str]) -> str:
+    """Return the function and its right arguments, or the argument that a check changes."""
+    _, name, *words = identifier.split(".")
+    if (
+        words[0] in ("wrong", "form", "right")
+        and len(words) == 3
+        and words[1] not in ("count", "size")
+    ):
+        return f"function {name}, argument {words[1]}"
+    return (
+        f"function {name}" if words[1:2] == ["size"] else f"function {name}({descriptions[name]})"
     )
-    return f"function {words[1]}{argument}"

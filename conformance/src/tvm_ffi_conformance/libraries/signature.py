@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures in text: the part of the language that the calls of a library need.
 
-Example: ``add(x: float32[n, 4], y: out float32[n, 4], scale: float = 1.0) -> int``. Annotations
-that the parser does not know make a parameter opaque: the function is checked statically only.
+Example: ``add(x: float32[n, 4], y: out float32[n, 4], scale: float = 1.0) -> int``. A parameter of
+another type has a `problem`: the function is checked statically only.
 """
 
 from __future__ import annotations
@@ -10,9 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PLAIN = {"int", "float", "bool", "str", "bytes", "dtype", "Device"}
+PLAIN = ("int", "float", "bool", "str", "bytes", "dtype", "Device")
+KNOWN = f"{', '.join(PLAIN)}, int8 ... uint64, float32, float64, DTYPE[EXTENT, ...]"
 _TENSOR = re.compile(
-    r"(?:(out|inout|mut)\s+)?(?:compact\s+)?([a-z]+[0-9]*)\*?\[([^\]]*)\](.*)", re.DOTALL
+    r"(?:(out|inout|unknown)\s+)?([a-z]+[0-9]*)(\*?)\[([^\]]*)\]"
+    r"(?:\s+(compact|strided)(?:\s+from\s+-?\d+)?)?(?:\s+align\s+\d+)?(?:\s+on\s+(\w+)(?::\d+)?)?"
+)
+_NUMBER = re.compile(r"(u?int|float)(8|16|32|64)")
+# Results whose type is not compared: objects, tensors, several results.
+_OTHER_RESULT = re.compile(r"[A-Z\w.]*[A-Z\[.].*|\(.*\)", re.DOTALL)
+_CLAUSES = re.compile(
+    r"\s+(?:where\s+\w+ in \(|raises\s|non_blocking\b|unchecked\b|doc\s).*$", re.DOTALL
 )
 _DTYPES = {
     "int8": (0, 8), "int16": (0, 16), "int32": (0, 32), "int64": (0, 64), "uint8": (1, 8),
@@ -32,6 +40,8 @@ class Parameter:
     direction: str = "in"
     compact: bool = False
     optional: bool = False  # has a default
+    nullable: bool = False  # accepts None
+    problem: str = ""  # reason why the kit cannot make an argument
 
 
 @dataclass(frozen=True)
@@ -44,9 +54,16 @@ class Signature:
     text: str
 
     @property
-    def callable(self) -> bool:
-        """True if the kit can make arguments for all parameters."""
-        return all(each.kind != "?" for each in self.parameters)
+    def problem(self) -> str:
+        """Reason why the kit cannot call the function, or an empty text."""
+        if not (_OTHER_RESULT.fullmatch(self.returns) or self.returns in ("", "None", *PLAIN)):
+            return f"result: expected {KNOWN}, got {self.returns!r}"
+        return next((each.problem for each in self.parameters if each.problem), "")
+
+    @property
+    def has_tensors(self) -> bool:
+        """True if a parameter is a tensor."""
+        return any(each.dtype for each in self.parameters)
 
 
 def parse(text: str) -> Signature:
@@ -57,17 +74,42 @@ def parse(text: str) -> Signature:
     ValueError
         If the text has not the form of a signature.
     """
-    bare = re.sub(r"\s+doc\s+(['\"]).*\1\s*$", "", text, flags=re.DOTALL)
+    bare = text
     # A dtype variable stands for the first of its dtypes.
-    for variable, dtype in re.findall(r"(\w+) in \(\s*(\w+)", bare):
+    for variable, dtype in re.findall(r"(\w+) in \(\s*(\w+)", _without_documentation(text)):
         bare = re.sub(rf"\b{variable}(?=\*?\[)", dtype, bare)
-    bare = re.sub(r"\s+where\s+\w+ in \(.*$", "", bare, flags=re.DOTALL)
-    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*(?:->\s*([^()]*?))?\s*", bare, re.DOTALL)
-    if not match:
+    match = re.match(r"\s*(\w+)\s*\(", bare)
+    end = _end_of_parentheses(bare, match.end()) if match else -1
+    if match is None or end < 0:
         raise ValueError(f"signature: expected NAME(PARAMETERS), got {text!r}")
-    name, inside, returns = match.groups()
+    inside, rest = bare[match.end() : end], _CLAUSES.sub("", bare[end + 1 :]).strip()
+    if rest and not rest.startswith("->"):
+        raise ValueError(f"signature: expected -> or the end after the parameters, got {rest!r}")
+    returns = rest[2:].strip()
+    number = _NUMBER.fullmatch(returns)
+    returns = number[1].lstrip("u") if number else returns
     parts = [each for each in _split(inside) if each.strip() not in ("", "*", "/")]
-    return Signature(name, tuple(map(_parameter, parts)), (returns or "").strip(), text)
+    return Signature(match[1], tuple(map(_parameter, parts)), returns, text)
+
+
+def _without_documentation(text: str) -> str:
+    return re.sub(r"\s+doc\s+(['\"]).*\1\s*$", "", text, flags=re.DOTALL)
+
+
+def _end_of_parentheses(text: str, start: int) -> int:
+    """Return the index of the parenthesis that closes the one before `start`; -1 without one."""
+    depth, quote = 1, ""
+    for position in range(start, len(text)):
+        each = text[position]
+        if quote:
+            quote = "" if each == quote else quote
+        elif each in "\"'":
+            quote = each
+        else:
+            depth += (each in "([{") - (each in ")]}")
+            if depth == 0:
+                return position
+    return -1
 
 
 def _split(text: str) -> list[str]:
@@ -90,26 +132,30 @@ def _split(text: str) -> list[str]:
 
 def _parameter(text: str) -> Parameter:
     name, colon, annotation = text.partition(":")
+    name = name.strip()
     if not colon:
         raise ValueError(f"signature: expected NAME: TYPE, got {text.strip()!r}")
-    annotation, equals, _ = annotation.partition("=")
+    annotation, equals, default = annotation.partition("=")
     annotation, optional = annotation.strip(), bool(equals)
-    number = re.fullmatch(r"(u?int|float)(8|16|32|64)", annotation)
-    plain = number[1].lstrip("u") if number else annotation
+    without_none = re.sub(r"\s*\|\s*None$", "", annotation)
+    nullable = without_none != annotation or default.strip() == "None"
+    number = _NUMBER.fullmatch(without_none)
+    plain = number[1].lstrip("u") if number else without_none
     if plain in PLAIN:
-        return Parameter(name.strip(), plain, optional=optional)
-    match = _TENSOR.fullmatch(annotation)
+        return Parameter(name, plain, optional=optional, nullable=nullable)
+    problem = f"parameter {name}: expected {KNOWN}, got {annotation!r}"
+    match = _TENSOR.fullmatch(without_none)
     if not match or match[2] not in _DTYPES:
-        return Parameter(name.strip(), "?")
-    shape = tuple(each.strip() for each in match[3].split(",") if each.strip())
+        return Parameter(name, "?", problem=problem)
+    direction, dtype, star, extents, layout, device = match.groups()
+    shape = tuple(each.strip() for each in extents.split(",") if each.strip())
     if not all(re.fullmatch(r"\w+", each) for each in shape):
-        return Parameter(name.strip(), "?")
+        problem = f"parameter {name}: expected numbers and names as extents, got [{extents}]"
+        return Parameter(name, "?", problem=problem)
+    if device not in (None, "cpu"):
+        problem = f"parameter {name}: expected a tensor on the CPU, got a tensor on {device}"
+        return Parameter(name, "?", problem=problem)
     return Parameter(
-        name.strip(),
-        "tensor",
-        _DTYPES[match[2]],
-        shape,
-        match[1] or "in",
-        "compact" in annotation or "*[" in annotation,
-        optional,
-    )
+        name, "tensor", _DTYPES[dtype], shape, direction or "in", layout == "compact" or bool(star),
+        optional, nullable,
+    )  # fmt: skip

@@ -28,14 +28,22 @@ def load(path: str, runtime: str, *signatures: str) -> Runtime:
 
 
 def print_metadata(path: str, runtime: str, *names: str) -> None:
-    """Print the metadata of functions as one JSON object; null for a failure."""
+    """Print the metadata of functions as one JSON object.
+
+    The value of a function is an object with the text, or a message if there is none.
+    """
     subject = load(path, runtime)
-    found = {}
+    found: dict[str, object] = {}
     for name in names:
         out = abi.TVMFFIAny()
         function = getattr(subject.kernel, abi.METADATA_SYMBOL_PREFIX + name)
         status = function(None, None, ctypes.c_int32(0), ctypes.byref(out))
-        found[name] = subject.python(out) if status == 0 else None
+        text = subject.python(out) if status == 0 else None
+        if isinstance(text, str):
+            found[name] = {"text": text}
+        else:
+            kind = f"type index {out.type_index}" if status == 0 else f"status {status}"
+            found[name] = f"expected a string or a small string as result, got {kind}"
     print(METADATA + json.dumps(found))
 
 
