@@ -19,6 +19,7 @@ static int64_t Step(const DLTensor* t) { return t->strides ? t->strides[0] : 1; 
 
 int __tvm_ffi_add(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   if (count != 2) return TVMFFIErrorSetRaisedFromCStr("TypeError", "add: expected 2 arguments"), -1;
+  (void)handle, (void)result;  // the result is None, as the caller has set it
   const DLTensor *x = ReadTensor(&args[0]), *y = ReadTensor(&args[1]);
   if (!x || !y)
     return TVMFFIErrorSetRaisedFromCStr("TypeError", "add: expected tensors x and y"), -1;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,10 @@ MISTAKES = [
     ("device", ("t->device.device_type != kDLCPU", "0"), "call.add.wrong.x.device_of_tensor"),
     ("byte_offset", ("+ t->byte_offset", "+ 0"), "call.add.right.byte_offset"),
     ("strides", ("t->strides[0]", "1"), "call.add.right.gap"),
+    ("lanes", ("t->dtype.lanes != 1", "0"), "call.add.wrong.x.lanes"),
+    ("other strides", ("step_y = Step(y)", "step_y = Step(x)"), "call.add.right.mixed_strides"),
+    ("unwritten", ("i < x->shape[0]", "i + 1 < x->shape[0]"), "call.add.right.outputs"),
+    ("accumulated", ("out[i * step_y] =", "out[i * step_y] +="), "call.add.right.outputs"),
     ("overrun", ("i < x->shape[0]", "i <= x->shape[0]"), "call.add.right.compact_guard_after"),
     ("input", ("out[i * step_y]", "in[i * step_x] = out[i * step_y]"), "call.add.inputs_unchanged"),
     ("error", ('TVMFFIErrorSetRaisedFromCStr("TypeError", "add: expected 2 arguments"), ', ""),
@@ -188,18 +193,52 @@ def test_function_without_a_signature_fails(check):
         ("add(x: float32[n] JUNK)", r"got 'float32\[n\] JUNK'"),
         ("add(x: float32[n]) -> flaot", "result: expected int, .*got 'flaot'"),
         ("add(x: float32[n]); sub(x: int)", "expected -> or the end after the parameters"),
+        ((SIGNATURE, SIGNATURE), "expected one for each function, got several of add"),
     ],
 )
 def test_signature_that_cannot_be_called_is_an_error(check, signature, message):
     with pytest.raises(ValueError, match=message):
-        check("given", RIGHT, [signature])
+        check("given", RIGHT, [signature] if isinstance(signature, str) else signature)
+
+
+def with_metadata(statement):
+    head = "int __tvm_ffi__metadata_add(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* result)"
+    return f"{RIGHT}{head} {{ {statement} }}"
+
+
+@pytest.mark.parametrize(("kind", "is_required"), [("floaty[n]", True), ("Array[int]", False)])
+def test_embedded_signature_that_cannot_be_called(check, kind, is_required):
+    text = json.dumps(json.dumps({"signature": f"add(x: {kind})"}))
+    statement = f"TVMFFIByteArray b = {{{text}, sizeof({text}) - 1}}; "
+    source = with_metadata(statement + "return TVMFFIStringFromByteArray(&b, result);")
+    results = check("embedded", source, [], pattern="^call|^metadata")
+    assert [(entry.id, entry.verdict, entry.required) for entry in results.entries] == [
+        ("metadata.add", "pass", True),
+        ("call.add.signature", "not run", is_required),
+    ]
+    assert f"got '{kind}'" in results.entries[1].detail
+
+
+LEAKY = """
+int __tvm_ffi_first(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+  TVMFFIByteArray text = {"more than seven bytes", 21};
+  TVMFFIAny name;
+  if (count != 1) return TVMFFIErrorSetRaisedFromCStr("TypeError", "first: one argument"), -1;
+  if (args[0].type_index == kTVMFFIInt) return 0;
+  TVMFFIStringFromByteArray(&text, &name);
+  return TVMFFIErrorSetRaisedFromCStr("TypeError", "first: expected an int"), -1;
+}
+"""
+
+
+def test_leak_of_each_refused_call_is_found(check):
+    source = f"#include <tvm/ffi/c_api.h>\n{LEAKY}"
+    results = check("leaky", source, ["first(x: int)"], pattern="^checked.first.wrong$")
+    assert [entry.id for entry in results.failures] == ["checked.first.wrong"]
 
 
 def test_metadata_that_is_not_text(check):
-    source = RIGHT + (
-        "int __tvm_ffi__metadata_add(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* result) {"
-        " result->type_index = kTVMFFIInt; return 0; }"
-    )
+    source = with_metadata("result->type_index = kTVMFFIInt; return 0;")
     results = check("metadata", source, [], pattern="^metadata")
     assert (
         results.failures[0].detail

@@ -49,12 +49,18 @@ def print_results(results: Results, *, everything: bool = False) -> None:
     if subject.get("load_error"):
         console.print(f"[bold red]not loaded[/]: {escape(subject['load_error'])}")
         return
-    console.print(_topics(results))
-    shown = [entry for entry in results.entries if everything or entry.failed]
-    for entry in shown if everything else shown[:_MOST_FAILURES]:
-        _print_entry(console, entry)
-    if not everything and len(shown) > _MOST_FAILURES:
-        console.print(f"... {len(shown) - _MOST_FAILURES} more failures; --all prints them")
+    groups = _by_topic(results)
+    console.print(_topics(groups))
+    for topic, entries in groups.items():
+        shown = [each for each in entries if everything or each.failed or each.verdict == "not run"]
+        for entry in shown if everything else shown[:_MOST_FAILURES]:
+            _print_entry(console, entry)
+        if not everything and len(shown) > _MOST_FAILURES:
+            console.print(
+                f"... {len(shown) - _MOST_FAILURES} more failures of {topic}; "
+                f"--only '^{topic}' --all prints them",
+                highlight=False,
+            )
     advice = [
         entry.id for entry in results.entries if not entry.required and entry.verdict != "pass"
     ]
@@ -68,15 +74,21 @@ def print_results(results: Results, *, everything: bool = False) -> None:
     )
 
 
-def _topics(results: Results) -> Table:
-    """Return the table of topics: cases, verdicts and required failures."""
+def _by_topic(results: Results) -> dict[str, list[Entry]]:
+    """Return the entries by topic; in a library, each function is a topic."""
     groups: dict[str, list[Entry]] = defaultdict(list)
     for entry in results.entries:
         topic, _, rest = entry.id.partition(".")
-        if results.kind == "library" and topic != "static":  # a topic for each function
+        if results.kind == "library" and topic in ("call", "checked"):
             topic += "." + rest.partition(".")[0]
         groups[topic].append(entry)
+    return groups
+
+
+def _topics(groups: dict[str, list[Entry]]) -> Table:
+    """Return the table of topics: cases, verdicts and required failures."""
     table = Table("topic", "cases", "pass", "fail", "crash", "hang", "absent", "required failures")
+    table.columns[0].overflow = "fold"
     for column in table.columns[1:]:
         column.justify = "right"
     for topic, entries in groups.items():

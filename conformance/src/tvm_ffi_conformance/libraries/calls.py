@@ -47,6 +47,8 @@ LAYOUTS: list[tuple[str, dict[str, Any]]] = [
 STRIDED: list[tuple[str, dict[str, Any]]] = [
     ("gap", {"gap": 3}),
     ("first_innermost", {"reverse": True}),
+    # Each tensor of a call has other strides; a tuple has one value for each argument in turn.
+    ("mixed_strides", {"gap": (1, 3, 2), "reverse": (False, True)}),
 ]
 _LARGE = 512  # extent of the tensors that several threads use
 
@@ -62,6 +64,7 @@ DESCRIPTIONS = {
 }  # fmt: skip
 
 _TEXT = b"text of more than seven bytes"
+_LONG_TEXT = b"text of 320 bytes. ".ljust(320, b".")
 
 
 class Form(NamedTuple):
@@ -84,6 +87,8 @@ FORMS: dict[str, list[Form]] = {
         Form("raw", "a C string", lambda runtime: raw_string(b"kit"), VALUES["str"]),
         Form("empty", "an empty small string", lambda runtime: view(small(b"")), lambda: raw_string(b"")),
         Form("object", "a string object", lambda runtime: runtime.string(_TEXT), lambda: raw_string(_TEXT)),
+        Form("long", "a string object of 320 bytes", lambda runtime: runtime.string(_LONG_TEXT),
+             lambda: raw_string(_LONG_TEXT)),
     ],
     "bytes": [
         Form("byte_array", "a TVMFFIByteArray", lambda runtime: byte_array_view(b"kit"), VALUES["bytes"]),
@@ -105,15 +110,26 @@ def extent(name: str, size: int) -> int:
     return size + sum(map(ord, name)) % 3 if size > 1 else size
 
 
-def arguments(signature: Signature, size: int = 5, **layout: Any) -> list[Any]:
-    """Return arguments: `Tensor` objects and views of plain values."""
+def arguments(
+    signature: Signature, size: int = 5, *, written: int | None = None, **layout: Any
+) -> list[Any]:
+    """Return arguments: `Tensor` objects and views of plain values.
+
+    Outputs contain zeros, or small numbers that begin with `written`.  A value of `layout` that is a
+    tuple has one value for each argument in turn.
+    """
     made: list[Any] = []
     names = {each for parameter in signature.parameters for each in parameter.shape}
     for position, parameter in enumerate(signature.parameters):
         if parameter.dtype:
-            tensor = Tensor(parameter.dtype, extents(parameter, size), **layout)
-            if parameter.direction != "out":
-                tensor.fill(position)
+            own = {
+                key: each[position % len(each)] if isinstance(each, tuple) else each
+                for key, each in layout.items()
+            }
+            tensor = Tensor(parameter.dtype, extents(parameter, size), **own)
+            start = written if parameter.direction == "out" else position
+            if start is not None:
+                tensor.fill(start)
             made.append(tensor)
         elif parameter.kind == "int" and parameter.name in names:
             made.append(view(extent(parameter.name, size)))
@@ -133,12 +149,16 @@ def describe(signature: Signature) -> str:
     return ", ".join(described)
 
 
-def call(runtime: Runtime, name: str, given: list[Any]) -> abi.TVMFFIAny:
-    """Call the exported symbol; check status, error and result by the convention."""
+def call(runtime: Runtime, name: str, given: list[Any], padding: int = 0) -> abi.TVMFFIAny:
+    """Call the exported symbol; check status, error and result by the convention.
+
+    `padding` is in the bytes of the result slot that the function must clear.
+    """
     values = [each.view() if isinstance(each, Tensor) else each for each in given]
     packed = (abi.TVMFFIAny * max(1, len(values)))(*values)
     before = ctypes.string_at(packed, 16 * len(values))
     result = abi.TVMFFIAny()
+    result.zero_padding = padding
     function = SAFE_CALL(
         ctypes.cast(getattr(runtime.kernel, abi.SYMBOL_PREFIX + name), ctypes.c_void_p).value
     )
@@ -221,12 +241,30 @@ def same(got: Outcome, expected: Outcome, other: str) -> None:
 def register_calls(signature: Signature) -> list[str]:
     """Register the checks of one function; return their identifiers."""
     topic = Topic(f"call.{signature.name}", "13.1")
+    _register_repeated(topic, signature)
     if signature.has_tensors:
         _register_layouts(topic, signature)
     _register_values(topic, signature)
     _register_requirements(topic, signature)
     _register_wrong_calls(topic, signature)
     return [identifier for identifier in REGISTRY if identifier.startswith(topic.prefix + ".")]
+
+
+def _register_repeated(topic: Topic, signature: Signature) -> None:
+    """Register the call that a function must pass before others make sense."""
+
+    @topic.case("right.repeated", "Two calls with equal arguments have equal effects.")
+    def repeated(runtime: Runtime) -> None:
+        first = outcome(runtime, signature, arguments(signature))
+        same(outcome(runtime, signature, arguments(signature)), first, "the same arguments before")
+
+    if any(each.direction == "out" for each in signature.parameters):
+
+        @topic.case("right.outputs", "Each element of an output is written, and not read before.")
+        def outputs(runtime: Runtime) -> None:
+            first = outcome(runtime, signature, arguments(signature, written=4))
+            got = outcome(runtime, signature, arguments(signature))
+            same(got, first, "other numbers in the output before the call")
 
 
 def _register_layouts(topic: Topic, signature: Signature) -> None:
@@ -302,12 +340,6 @@ def _register_layouts(topic: Topic, signature: Signature) -> None:
 
 def _register_values(topic: Topic, signature: Signature) -> None:
     """Register the calls with right plain values in each form, and with None."""
-
-    @topic.case("right.repeated", "Two calls with equal arguments have equal effects.")
-    def repeated(runtime: Runtime) -> None:
-        first = outcome(runtime, signature, arguments(signature))
-        same(outcome(runtime, signature, arguments(signature)), first, "the same arguments before")
-
     for position, parameter in enumerate(signature.parameters):
         for form in FORMS.get(parameter.kind, ()):
             _register_form(topic, signature, position, form)
@@ -353,7 +385,9 @@ def _register_requirements(topic: Topic, signature: Signature) -> None:
 
     @topic.case("result", "The result has the declared type; its padding is zero.", cites="20")
     def result(runtime: Runtime) -> None:
-        out = call(runtime, signature.name, arguments(signature))
+        # A function without a result leaves the slot as the caller has set it.
+        padding = 0 if signature.returns in ("", "None") else 0x5A5A
+        out = call(runtime, signature.name, arguments(signature), padding)
         expected = RESULTS.get(signature.returns)
         if expected and out.type_index not in expected:
             equal("type index of the result", out.type_index, expected[0])
@@ -449,6 +483,8 @@ def wrong_arguments(signature: Signature) -> list[WrongArgument]:
             bad["none"] = "None", lambda: view(None)
         if parameter.kind != "Device":
             bad["device"] = "a value of type Device", lambda: view(device(abi.kDLCPU))
+        if parameter.kind == "str":
+            bad["bytes"] = "small bytes", VALUES["bytes"]
         if parameter.kind not in ("str", "dtype", "Device"):
             bad["text"] = "a small string", lambda: view(small(b"kit"))
         if parameter.dtype or parameter.kind in ("str", "bytes"):
@@ -472,6 +508,7 @@ def _wrong_tensors(
             f"a tensor whose dtype has code {code[0]} instead of {own[0]} and {own[1]} bits",
             lambda: Tensor(code, shape),
         ),
+        "lanes": ("a tensor whose dtype has 2 lanes", lambda: Tensor(own, shape, lanes=2)),
         "dimension_more": (
             f"a tensor with {len(shape) + 1} dimensions",
             lambda: Tensor(own, (*shape, 1)),

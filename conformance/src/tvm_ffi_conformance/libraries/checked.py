@@ -14,7 +14,7 @@ from .. import abi
 from ..runtimes.case import Mismatch, Topic
 from ..runtimes.subject import SAFE_CALL, Runtime
 from ..runtimes.values import view
-from .calls import FORMS, arguments
+from .calls import FORMS, arguments, wrong_arguments
 from .memory import Tensor
 from .signature import Signature
 
@@ -58,9 +58,13 @@ def register_checked(signature: Signature) -> list[str]:
                     given[position] = form.make(runtime)
         call(runtime, given)
 
-    @topic.case("wrong", "A refused call breaks no rule and leaks no reference.")
-    def wrong(runtime: Runtime) -> None:
+    @topic.case("wrong", "Refused calls break no rule and leak no reference.")
+    def refused(runtime: Runtime) -> None:
         call(runtime, [*arguments(signature), view(None)])
+        for wrong in wrong_arguments(signature):
+            given = arguments(signature)
+            given[wrong.position] = wrong.make()
+            call(runtime, given)
 
     return [f"checked.{signature.name}.{name}" for name in ("right", "objects", "wrong")]
 

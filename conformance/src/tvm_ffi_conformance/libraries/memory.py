@@ -51,6 +51,8 @@ class Tensor:
         Elements between neighbours of the last dimension: 1 is compact.
     offset : int
         Elements before the first one, given as byte_offset.
+    lanes : int
+        Lanes of the dtype, for a tensor that functions refuse; the memory is that of one lane.
     shift : int
         Bytes that the address of the first element is away from the alignment of its type.
     """
@@ -58,7 +60,7 @@ class Tensor:
     def __init__(
         self, dtype: tuple[int, int], shape: tuple[int, ...], *, gap: int = 1, offset: int = 0,
         end: bool = True, strides_null: bool = False, reverse: bool = False, shift: int = 0,
-        device: int = abi.kDLCPU,
+        device: int = abi.kDLCPU, lanes: int = 1,
     ) -> None:  # fmt: skip
         self.width, self.extents = dtype[1] // 8, shape
         strides, step = [], gap
@@ -79,7 +81,7 @@ class Tensor:
         self.struct = abi.DLTensor()
         self.struct.data, self.struct.byte_offset = self.data, offset * self.width
         self.struct.device.device_type, self.struct.ndim = device, len(shape)
-        self.struct.dtype.code, self.struct.dtype.bits, self.struct.dtype.lanes = *dtype, 1
+        self.struct.dtype.code, self.struct.dtype.bits, self.struct.dtype.lanes = *dtype, lanes
         self._shape = (ctypes.c_int64 * max(1, len(shape)))(*shape)
         self._strides = (ctypes.c_int64 * max(1, len(shape)))(*strides)
         self.struct.shape = ctypes.addressof(self._shape)

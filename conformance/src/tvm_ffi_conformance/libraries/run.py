@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
@@ -83,9 +84,14 @@ def run_library(
     except NotLoadable as error:
         subject["load_error"] = str(error)
         return Results("library", subject)
+    if runtime and not Path(runtime).exists():
+        raise FileNotFoundError(f"--runtime: no file {runtime}")
     runtime = runtime or find_runtime()
     names = static.function_names(library)
     given = [] if static_only else [_given(text, names) for text in signatures or ()]
+    repeated = [name for name, count in Counter(each.name for each in given).items() if count > 1]
+    if repeated:
+        raise ValueError(f"signature: expected one for each function, got several of {repeated[0]}")
     if not static_only and not runtime:
         raise ValueError("library: no runtime is installed; give --runtime, or --static")
     if not static_only and runtime:
@@ -125,7 +131,9 @@ def _not_called(path: str, name: str, signature: Signature | None) -> Entry:
         f"not called: {signature.problem}" if signature else
         f"not called: no signature; give --signature '{name}(...)', embed one, or use --static"
     )  # fmt: skip
-    return Entry(f"call.{name}.signature", "not run", signature is None, "c-abi.md",
+    # The kit knows fewer types than the language, but a misspelt type is a mistake.
+    required = signature is None or signature.is_misspelt
+    return Entry(f"call.{name}.signature", "not run", required, "c-abi.md",
                  "11.4 Metadata JSON and type schema", "The function has a signature.", detail,
                  where=f"function {name}", repeat=f"tvm-ffi-conform library {quote(path)}")  # fmt: skip
 
@@ -198,6 +206,8 @@ def _calls(
                     outcome.update(run.results)
                     cases += checked
     options = "".join(f" --signature {quote(text)}" for text in texts)
+    if runtime != find_runtime():
+        options += f" --runtime {quote(runtime)}"
     descriptions = {each.name: describe(each) for each in signatures}
     return [
         Entry(

@@ -19,6 +19,8 @@ _TENSOR = re.compile(
 _NUMBER = re.compile(r"(u?int|float)(8|16|32|64)")
 # Results whose type is not compared: objects, tensors, several results.
 _OTHER_RESULT = re.compile(r"[A-Z\w.]*[A-Z\[.].*|\(.*\)", re.DOTALL)
+# A word in lower case that is neither a type of `PLAIN` nor a dtype, such as float8_e4m3fn.
+_MISSPELT = re.compile(r"(?!(?:u?int|b?float|complex)\d|bool)[a-z]\w*(?:\*?\[[^\]]*\])?")
 _CLAUSES = re.compile(
     r"\s+(?:where\s+\w+ in \(|raises\s|non_blocking\b|unchecked\b|doc\s).*$", re.DOTALL
 )
@@ -42,6 +44,7 @@ class Parameter:
     optional: bool = False  # has a default
     nullable: bool = False  # accepts None
     problem: str = ""  # reason why the kit cannot make an argument
+    annotation: str = ""  # text of the type, if there is a problem
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Signature:
         if not (_OTHER_RESULT.fullmatch(self.returns) or self.returns in ("", "None", *PLAIN)):
             return f"result: expected {KNOWN}, got {self.returns!r}"
         return next((each.problem for each in self.parameters if each.problem), "")
+
+    @property
+    def is_misspelt(self) -> bool:
+        """True if a type or a dtype is a word that no signature may contain."""
+        return any(_MISSPELT.fullmatch(each.annotation) for each in self.parameters)
 
     @property
     def has_tensors(self) -> bool:
@@ -146,7 +154,7 @@ def _parameter(text: str) -> Parameter:
     problem = f"parameter {name}: expected {KNOWN}, got {annotation!r}"
     match = _TENSOR.fullmatch(without_none)
     if not match or match[2] not in _DTYPES:
-        return Parameter(name, "?", problem=problem)
+        return Parameter(name, "?", problem=problem, annotation=without_none)
     direction, dtype, star, extents, layout, device = match.groups()
     shape = tuple(each.strip() for each in extents.split(",") if each.strip())
     if not all(re.fullmatch(r"\w+", each) for each in shape):
