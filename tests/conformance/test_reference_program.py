@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import subprocess
 
-RUN = ("-m", "tvm_ffi_conformance.reference")
+RUN = ("-m", "tvm_ffi_conformance", "call")
+BUILD = ("-m", "tvm_ffi_conformance", "reference")
 
 
 def test_command_line_calls_a_function(start, kernel_folder):
@@ -50,7 +51,7 @@ def test_a_kernel_that_is_linked_against_the_runtime_finds_the_reference(
     start, kernel_folder, tmp_path
 ):
     """A library with DT_NEEDED libtvm_ffi.so binds to the reference by its SONAME."""
-    built = start(*RUN, "--build", str(tmp_path))
+    built = start(*BUILD, str(tmp_path))
     assert built.returncode == 0, built.stderr
     kernel = tmp_path / "linked.so"
     source = tmp_path / "linked.c"
@@ -68,7 +69,7 @@ def test_a_kernel_that_is_linked_against_the_runtime_finds_the_reference(
 
 
 def test_a_second_runtime_is_refused(start, tmp_path):
-    built = start(*RUN, "--build", str(tmp_path))
+    built = start(*BUILD, str(tmp_path))
     assert built.returncode == 0, built.stderr
     program = (
         "import ctypes, sys\n"

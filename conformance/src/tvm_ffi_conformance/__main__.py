@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from .results import Results, problems, read
 from .runtimes.case import load_cases, parse_level
+
+_ARGUMENTS = "1, 2.5, true, none, text, or a tensor: float32[2,3] (zeros), float32[3]=1,2,3"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,6 +84,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     reference.add_argument("folder", type=Path, help="folder, in which the file must remain")
     reference.set_defaults(run=_reference)
+    call = commands.add_parser(
+        "call", help="call a function of a library on the checking reference",
+        epilog="The exit status is 0 without violations, 1 with violations, 2 if the call failed.",
+    )  # fmt: skip
+    call.add_argument("library", help="path of the library")
+    call.add_argument("function", help="name of the function, without the prefix __tvm_ffi_")
+    call.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=_ARGUMENTS)
+    call.set_defaults(run=_call)
     listing = commands.add_parser("list", help="print the identifiers of the runtime cases")
     listing.add_argument("--level", type=parse_level, help="only those that this level must pass")
     listing.set_defaults(run=_list)
@@ -125,6 +136,13 @@ def _reference(options: argparse.Namespace) -> int:
 
     print(build(options.folder))
     return 0
+
+
+def _call(options: argparse.Namespace) -> int:
+    from .callers.call import run_call
+
+    # Static destructors of the library must not call into a finished interpreter.
+    os._exit(run_call(options.library, options.function, options.arguments))
 
 
 def _finish(results: Results, options: argparse.Namespace) -> int:
