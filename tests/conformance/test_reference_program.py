@@ -40,11 +40,24 @@ def test_command_line_reports_a_failed_call(start, kernel_folder):
     )
 
 
+def test_command_line_refuses_a_type_of_elements(start, kernel_folder):
+    result = start(*RUN, str(kernel_folder / "right.so"), "add_one", "float33[3]")
+
+    assert result.returncode == 2
+    assert "float33[3]: expected one of int8, " in result.stdout
+
+
 def test_command_line_names_a_missing_symbol(start, kernel_folder):
     result = start(*RUN, str(kernel_folder / "right.so"), "absent")
 
     assert result.returncode == 2
     assert "the module has no function 'absent': no symbol __tvm_ffi_" in result.stdout
+
+
+def test_the_folder_of_the_reference_is_created(start, tmp_path):
+    result = start(*BUILD, str(tmp_path / "new" / "folder"))
+
+    assert result.stdout == f"{tmp_path / 'new' / 'folder' / 'libtvm_ffi.so'}\n"
 
 
 def test_a_kernel_that_is_linked_against_the_runtime_finds_the_reference(

@@ -48,7 +48,12 @@ def print_results(results: Results, *, everything: bool = False) -> None:
     if subject.get("load_error"):
         console.print(f"[bold red]not loaded[/]: {escape(subject['load_error'])}")
         return
+    if not results.entries:
+        console.print("[bold red]no case matches[/]")
+        return
     console.print(_topics(results))
+    for name, reason in subject.get("not_called", {}).items():
+        console.print(f"[yellow]not called[/]: {escape(name)}: {escape(reason)}")
     shown = [entry for entry in results.entries if everything or entry.failed]
     for entry in shown if everything else shown[:_MOST_FAILURES]:
         _print_entry(console, entry)

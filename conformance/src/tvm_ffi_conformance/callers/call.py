@@ -8,7 +8,9 @@ import sys
 from math import prod
 from typing import Any
 
+from ..elf import read_header
 from ..reference import Raised, Reference
+from ..reference.convert import ELEMENTS as DTYPES
 
 _TENSOR = re.compile(r"(\w+)\[([\d,\s]*)\](?:=(.*))?")
 _WORDS = {"none": None, "true": True, "false": False}
@@ -20,6 +22,8 @@ def parse_argument(reference: Reference, text: str) -> Any:
     if tensor:
         shape = [int(extent) for extent in tensor[2].split(",") if extent.strip()]
         number = float if tensor[1].startswith("float") else int
+        if tensor[1] not in DTYPES:
+            raise ValueError(f"{text}: expected one of {', '.join(DTYPES)}, got {tensor[1]}")
         given = [number(element) for element in (tensor[3] or "").split(",") if element.strip()]
         return reference.tensor(tensor[1], shape, given or [number(0)] * prod(shape))
     if text.lower() in _WORDS:
@@ -34,6 +38,7 @@ def parse_argument(reference: Reference, text: str) -> Any:
 
 def run_call(path: str, symbol: str, texts: list[str]) -> int:
     """Call a function; print result, tensors and violations; return the exit status."""
+    read_header(path).check_loadable()
     reference = Reference()
     failed = False
     try:
@@ -44,7 +49,7 @@ def run_call(path: str, symbol: str, texts: list[str]) -> int:
                 print(f"argument {position}: {arguments[position]!r}")
     except (Raised, KeyError, ValueError) as error:
         failed = True
-        print(f"failed: {error}")
+        print(f"failed: {error.args[0] if isinstance(error, KeyError) else error}")
     violations = reference.end_scope()
     for violation in violations:
         print(f"violation: {violation}")

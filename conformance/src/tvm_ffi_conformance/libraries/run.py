@@ -55,7 +55,7 @@ def run_library(
     path : str
         Path of the library.
     runtime : str, optional
-        Runtime for the calls; by default the one of an installed `tvm_ffi`.
+        Runtime for the calls; by default the one of an installed `tvm_ffi`, else the reference.
     signatures : list of str, optional
         Signatures in text; those in the library's metadata are added.
     static_only : bool
@@ -66,8 +66,23 @@ def run_library(
         Seconds that a call may take.
     until_failure : bool
         Stop after the first call that does not pass.
+
+    Returns
+    -------
+    Results
+        The subject names the functions that were called, and those that were not.
+
+    Raises
+    ------
+    ValueError
+        If a signature cannot be read or names a function that the library does not export, the
+        runtime cannot be loaded, or there is none and no C compiler for the reference.
     """
     path = str(Path(path).resolve())
+    given = [parse(text) for text in signatures or ()]
+    if runtime is not None:
+        runtime = str(Path(runtime).resolve())
+        LibraryFile(runtime).header.check_loadable()
     subject: dict[str, Any] = {"path": path}
     try:
         library = LibraryFile(path)
@@ -78,17 +93,47 @@ def run_library(
     except NotLoadable as error:
         subject["load_error"] = str(error)
         return Results("library", subject)
-    runtime = runtime or find_runtime()
-    if not static_only and runtime:
-        known = [parse(text) for text in signatures or ()]
-        given = {each.name for each in known}
-        found, problems = _embedded(path, runtime, library, limit)
-        entries += problems
-        known += [each for each in found if each.name not in given]
-        known = [each for each in known if each.callable]
-        entries += _calls(path, runtime, known, limit, pattern, until_failure)
-    subject["runtime"] = runtime or "none"
+    if static_only:
+        subject["runtime"] = "none"
+    else:
+        for each in given:
+            if abi.SYMBOL_PREFIX + each.name not in library.exported:
+                text = f"{path}: the signature names `{each.name}`, but the library does not export"
+                raise ValueError(f"{text} {abi.SYMBOL_PREFIX}{each.name}")
+        with tempfile.TemporaryDirectory() as folder:
+            reference = _reference(Path(folder))
+            used = runtime or find_runtime() or reference
+            if used is None:
+                raise ValueError(
+                    "no runtime to call the library with: name one with --runtime, or install a C "
+                    "compiler for the reference; --static reads the file only"
+                )
+            subject["runtime"] = "reference" if used == reference else used
+            found, problems = _embedded(path, used, library, limit)
+            entries += problems
+            names = {each.name for each in given}
+            known = given + [each for each in found if each.name not in names]
+            called = [each for each in known if each.callable]
+            subject["called"] = [each.name for each in called]
+            subject["not_called"] = dict.fromkeys(sorted(_functions(library)), "no signature") | {
+                each.name: f"the kit knows no argument for `{each.opaque}`" for each in known
+            }
+            for name in subject["called"]:
+                del subject["not_called"][name]
+            repeat = f"tvm-ffi-conform library {quote(path)}"
+            repeat += f" --runtime {quote(runtime)}" if runtime else ""
+            entries += _calls(path, used, reference, called, limit, pattern, until_failure, repeat)
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
+
+
+def _functions(library: LibraryFile) -> set[str]:
+    """Return the names of the functions that a library exports."""
+    names = {
+        each[len(abi.SYMBOL_PREFIX) :]
+        for each in library.exported
+        if each.startswith(abi.SYMBOL_PREFIX)
+    }
+    return {each for each in names if not each.startswith("_")}  # no metadata, no embedded modules
 
 
 def _embedded(
@@ -130,10 +175,12 @@ def _embedded(
 def _calls(
     path: str,
     runtime: str,
+    reference: str | None,
     signatures: list[Signature],
     limit: float,
     pattern: str,
     until_failure: bool,
+    repeat: str,
 ) -> list[Entry]:
     """Run the checks of all signatures whose identifier matches."""
     texts = [each.text for each in signatures]
@@ -148,22 +195,24 @@ def _calls(
             path, cases, limit=limit, worker=[module, runtime, *texts], until_failure=until_failure
         )
         outcome, failed = run.results, run.failed
+        if run.load_error and runtime == reference:
+            raise ValueError(
+                f"{path} does not load on the reference, which has the C functions of the ABI only: "
+                f"{run.load_error}; name a runtime with --runtime"
+            )
     checked = _cases(signatures, register_checked, pattern)
-    if checked and not (until_failure and failed):
-        with tempfile.TemporaryDirectory() as folder:
-            reference = _reference(Path(folder))
-            if reference:
-                run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
-                # A library that needs more than the C functions does not load on the reference.
-                if not run.load_error:
-                    outcome.update(run.results)
-                    cases += checked
+    if checked and reference and not (until_failure and failed):
+        run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
+        # A library that needs more than the C functions does not load on the reference.
+        if not run.load_error:
+            outcome.update(run.results)
+            cases += checked
     options = "".join(f" --signature {quote(text)}" for text in texts)
     return [
         Entry(
             id=case.id, required=_is_required(case.id), document=case.section.document, heading=case.section.heading,
             rule=case.rule, where=_where(case.id),
-            repeat=f"tvm-ffi-conform library {quote(path)}{options} --only '^{re.escape(case.id)}$'",
+            repeat=f"{repeat}{options} --only '^{re.escape(case.id)}$'",
             **outcome[case.id],
         )
         for case in cases

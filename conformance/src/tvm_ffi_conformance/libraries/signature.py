@@ -46,7 +46,12 @@ class Signature:
     @property
     def callable(self) -> bool:
         """True if the kit can make arguments for all parameters."""
-        return all(each.kind != "?" for each in self.parameters)
+        return not self.opaque
+
+    @property
+    def opaque(self) -> str:
+        """Names of the parameters that the kit cannot make arguments for."""
+        return ", ".join(each.name for each in self.parameters if each.kind == "?")
 
 
 def parse(text: str) -> Signature:

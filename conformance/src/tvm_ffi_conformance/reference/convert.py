@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .runtime import Runtime
 
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-_ELEMENTS = {
+ELEMENTS = {
     **{name: getattr(ctypes, f"c_{name}") for name in _INTEGERS},
     "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
 }  # fmt: skip
@@ -131,7 +131,7 @@ class Tensor(Value):
     def tolist(self) -> list[Any]:
         """Return the elements in row-major order, without the nesting of the shape."""
         info = read_tensor(cell(abi.DLTensor, self.handle))
-        element = _ELEMENTS[self.dtype]
+        element = ELEMENTS[self.dtype]
         strides = compact_strides(info.shape)
         found = []
         for number in range(prod(info.shape)):
@@ -168,7 +168,7 @@ class Convert(Chapter):
 
     def new_tensor(self, dtype: str, shape: list[int], elements: list[Any]) -> Tensor:
         """Return a new tensor; its elements are in row-major order."""
-        element, heap = _ELEMENTS[dtype], self.runtime.heap
+        element, heap = ELEMENTS[dtype], self.runtime.heap
         size = ctypes.sizeof(element) * prod(shape)
         data = heap.allocate(size, "data of a tensor")
         (element * prod(shape)).from_address(data)[:] = elements
