@@ -51,7 +51,7 @@ RUNTIME_FILES = [
 ]  # fmt: skip
 REFERENCE_FILES = [
     "values", "objects", "types", "strings", "errors", "functions", "tensors", "dtypes",
-    "environment", "sequences", "hashing", "maps", "modules", "builtins",
+    "environment", "sequences", "hashing", "maps", "modules", "builtins", "reflection",
 ]  # fmt: skip
 KERNELS = {
     "docs/guides/right_kernel.c": ["add(x: float32[n], y: out float32[n])"],

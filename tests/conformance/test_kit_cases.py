@@ -111,6 +111,27 @@ def test_results_file_is_verified_and_damage_is_found(runtime, results, tmp_path
     assert problems(tmp_path / "none.json")[0].startswith("expected a results file")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--only", "("], "expected a regular expression"),
+        (["--level", "9"], "expected a level such as 0.1.8, got '9'"),
+        (["--level", "0.1.99"], "expected a level from 0.1.0 to 0.1.16"),
+        (["--limit", "-1"], "expected a number of seconds, got '-1'"),
+    ],
+)
+def test_wrong_option_is_refused(options, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["runtime", "libtvm_ffi.so", *options])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_pattern_that_matches_no_case(runtime, capsys):
+    assert main(["runtime", runtime, "--only", "nothing.like.this"]) == 2
+    assert "no case matches" in capsys.readouterr().out
+
+
 def test_command_writes_json_junit_and_page(runtime, tmp_path, capsys):
     """The command creates the folders of its files."""
     files = [tmp_path / "reports" / name for name in ("a.json", "a.xml", "a.html")]

@@ -15,8 +15,11 @@ sys.path[:0] = [str(ROOT / "conformance" / "src"), str(Path(__file__).parent)]
 
 import emitted  # noqa: E402
 from tvm_ffi_conformance.__main__ import main  # noqa: E402
+from tvm_ffi_conformance.libraries import run  # noqa: E402
 from tvm_ffi_conformance.libraries.run import run_library  # noqa: E402
 from tvm_ffi_conformance.libraries.signature import parse  # noqa: E402
+from tvm_ffi_conformance.page import page  # noqa: E402
+from tvm_ffi_conformance.terminal import print_results  # noqa: E402
 
 SIGNATURE = "add(x: float32[n], y: out float32[n])"
 RIGHT = (ROOT / "docs" / "guides" / "right_kernel.c").read_text(encoding="utf-8")
@@ -46,7 +49,7 @@ MISTAKES = [
 def check(tmp_path_factory):
     from tvm_ffi import libinfo
 
-    def run(name, source, signatures=(SIGNATURE,), **options):
+    def check(name, source, signatures=(SIGNATURE,), **options):
         folder = tmp_path_factory.mktemp(name)
         (folder / "kernel.c").write_text(source, encoding="utf-8")
         path = folder / "kernel.so"
@@ -61,11 +64,10 @@ def check(tmp_path_factory):
             str(folder / "kernel.c"),
         ]
         subprocess.run(command, check=True)
-        return run_library(
-            str(path), runtime=libinfo.find_libtvm_ffi(), signatures=list(signatures), **options
-        )
+        chosen = {"runtime": libinfo.find_libtvm_ffi(), **options}
+        return run_library(str(path), signatures=list(signatures), **chosen)
 
-    return run
+    return check
 
 
 def test_right_kernel_passes(check):
@@ -81,6 +83,47 @@ def test_mistake_is_found(check, name, change, found):
     assert [entry.id for entry in results.failures] == [found]
     assert results.entries[0].where.startswith("function add")
     assert "--only" in results.entries[0].repeat
+
+
+def test_without_a_runtime_the_reference_calls_the_library(check, monkeypatch, capsys):
+    """The kit installs no runtime; a function without a signature is named."""
+    monkeypatch.setattr(run, "find_runtime", lambda: None)
+    source = RIGHT + "\nint __tvm_ffi_other(void) { return 0; }\n"
+    results = check("alone", source, runtime=None)
+    print_results(results)
+    assert [entry.id for entry in results.failures] == ["call.other.signature"]
+    assert sum(entry.id.startswith("call.add.") for entry in results.entries) > 30
+    assert results.subject["runtime"] == "reference"
+    assert "not called: no signature; give --signature 'other(...)'" in capsys.readouterr().out
+    assert "not called: no signature" in page(results)
+
+
+def test_without_a_runtime_and_a_compiler_nothing_is_called(check, monkeypatch):
+    monkeypatch.setattr(run, "find_runtime", lambda: None)
+    monkeypatch.setattr(run, "_reference", lambda folder: None)
+    with pytest.raises(ValueError, match="name one with --runtime, or install a C compiler"):
+        check("no_compiler", RIGHT, runtime=None)
+
+
+def test_library_that_the_reference_cannot_load(check, monkeypatch):
+    monkeypatch.setattr(run, "find_runtime", lambda: None)
+    source = f"{RIGHT}\nvoid needed(void);\nvoid call_needed(void) {{ needed(); }}\n"
+    source += "void (*pointer)(void) = needed;\n"
+    with pytest.raises(ValueError, match="undefined symbol: needed; name a runtime with --runtime"):
+        check("needs_more", source, runtime=None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"signatures": ["add"]}, "expected NAME"),
+        ({"runtime": "/nowhere/libtvm_ffi.so"}, "/nowhere/libtvm_ffi.so: No such file"),
+    ],
+    ids=["signature", "runtime"],
+)
+def test_wrong_option_is_an_error(check, options, message):
+    with pytest.raises(ValueError, match=message):
+        check("options", RIGHT, **options)
 
 
 def test_library_without_functions(check):

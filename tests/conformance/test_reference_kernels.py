@@ -86,8 +86,8 @@ value = [like.tolist(), error_of(right.tensor_like, reference.tensor("int32", [1
         """
 value = error_of(reference.get_global("ffi.ListPop"), 1, 2)
 """,
-        "TypeError: Mismatched type on argument #0 when calling: `ffi.ListPop`. Expected `List` "
-        "but got `int`",
+        "TypeError: Mismatched type on argument #0 when calling: `ffi.ListPop(0: ffi.List, 1: int) "
+        "-> Any`. Expected `ffi.List` but got `int`",
         id="wrong argument of a global function",
     ),
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import subprocess
 
-RUN = ("-m", "tvm_ffi_conformance.reference")
+RUN = ("-m", "tvm_ffi_conformance", "call")
+BUILD = ("-m", "tvm_ffi_conformance", "reference")
 
 
 def test_command_line_calls_a_function(start, kernel_folder):
@@ -39,6 +40,13 @@ def test_command_line_reports_a_failed_call(start, kernel_folder):
     )
 
 
+def test_command_line_refuses_a_type_of_elements(start, kernel_folder):
+    result = start(*RUN, str(kernel_folder / "right.so"), "add_one", "float33[3]")
+
+    assert result.returncode == 2
+    assert "float33[3]: expected one of int8, " in result.stdout
+
+
 def test_command_line_names_a_missing_symbol(start, kernel_folder):
     result = start(*RUN, str(kernel_folder / "right.so"), "absent")
 
@@ -46,11 +54,17 @@ def test_command_line_names_a_missing_symbol(start, kernel_folder):
     assert "the module has no function 'absent': no symbol __tvm_ffi_" in result.stdout
 
 
+def test_the_folder_of_the_reference_is_created(start, tmp_path):
+    result = start(*BUILD, str(tmp_path / "new" / "folder"))
+
+    assert result.stdout == f"{tmp_path / 'new' / 'folder' / 'libtvm_ffi.so'}\n"
+
+
 def test_a_kernel_that_is_linked_against_the_runtime_finds_the_reference(
     start, kernel_folder, tmp_path
 ):
     """A library with DT_NEEDED libtvm_ffi.so binds to the reference by its SONAME."""
-    built = start(*RUN, "--build", str(tmp_path))
+    built = start(*BUILD, str(tmp_path))
     assert built.returncode == 0, built.stderr
     kernel = tmp_path / "linked.so"
     source = tmp_path / "linked.c"
@@ -68,7 +82,7 @@ def test_a_kernel_that_is_linked_against_the_runtime_finds_the_reference(
 
 
 def test_a_second_runtime_is_refused(start, tmp_path):
-    built = start(*RUN, "--build", str(tmp_path))
+    built = start(*BUILD, str(tmp_path))
     assert built.returncode == 0, built.stderr
     program = (
         "import ctypes, sys\n"

@@ -111,7 +111,7 @@ def test_a_violation_names_function_and_argument(broken, symbol, function, argum
 
 def test_a_function_that_cannot_report_an_error_ends_the_process(start, kernel_folder):
     result = start(
-        *("-m", "tvm_ffi_conformance.reference"), str(kernel_folder / "broken.so"), ABORTING
+        *("-m", "tvm_ffi_conformance", "call"), str(kernel_folder / "broken.so"), ABORTING
     )
 
     assert result.returncode == 255

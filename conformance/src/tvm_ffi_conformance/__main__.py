@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .results import Results, problems, read
-from .runtimes.case import load_cases, parse_level
+from .results import Results, kit_version, problems, read
+from .runtimes.case import CURRENT, load_cases, parse_level
+
+_STATUS = (
+    "The exit status is 0 if all required cases passed, 1 if one did not, 2 for invalid arguments "
+    "and for a subject that cannot be loaded."
+)
+_EXAMPLE = "Example: library kernel.so --signature 'add(x: float32[n], y: out float32[n])'"
+_ARGUMENTS = "1, 2.5, true, none, text, or a tensor: float32[2,3] (zeros), float32[3]=1,2,3"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,23 +39,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tvm-ffi-conform", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="tvm-ffi-conform",
+        description="Check a runtime, a library or a caller against the TVM FFI ABI.",
+        epilog=f"{_STATUS} COMMAND --help describes a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"tvm-ffi-conform {kit_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    runtime = commands.add_parser("runtime", help="run the cases on a libtvm_ffi.so")
+
+    def command(name: str, help_: str, epilog: str = "") -> argparse.ArgumentParser:
+        description = f"{help_[0].upper()}{help_[1:]}."
+        return commands.add_parser(name, help=help_, description=description, epilog=epilog)
+
+    runtime = command("runtime", "run the cases on a libtvm_ffi.so", _STATUS)
     runtime.add_argument("path", help="path of the runtime")
     runtime.add_argument(
-        "--level", type=parse_level, help="level to measure against, such as 0.1.8"
-    )
-    runtime.add_argument("--jobs", type=int, help="number of worker processes")
+        "--level", type=_level,
+        help="level to measure against, such as 0.1.8; by default the one that the runtime reports",
+    )  # fmt: skip
+    runtime.add_argument("--jobs", type=int, help="number of worker processes; by default up to 4")
     runtime.add_argument(
         "--no-fork", dest="fork", action="store_false", default=None,
         help="run each case in a fresh process instead of a forked one",
     )  # fmt: skip
     runtime.set_defaults(run=_runtime)
-    library = commands.add_parser("library", help="check a library of functions")
+    library = command("library", "check a library of functions", f"{_STATUS} {_EXAMPLE}")
     library.add_argument("path", help="path of the library")
     library.add_argument(
-        "--runtime", help="runtime that the library is called with; by default an installed tvm_ffi"
+        "--runtime",
+        help="runtime that the library is called with; by default that of an installed package "
+        "tvm_ffi, else the reference",
     )
     library.add_argument(
         "--signature", action="append", default=[],
@@ -56,55 +77,81 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     library.add_argument("--static", action="store_true", help="do not load the library")
     library.set_defaults(run=_library)
-    caller = commands.add_parser("caller", help="run a program on the checking reference")
+    caller = command("caller", "run a program on the checking reference", _STATUS)
     caller.add_argument("command", nargs="...", metavar="-- COMMAND", help="program, arguments")
     caller.add_argument(
-        "--limit", type=float, default=60.0, help="seconds that the program may take"
+        "--limit", type=_seconds, default=60.0, help="seconds that the program may take (60)"
     )
     caller.set_defaults(run=_caller)
-    for command in (runtime, library):
-        command.add_argument(
-            "--only", default="", type=_pattern, metavar="REGEX", help="run cases whose id matches"
+    for each in (runtime, library):
+        each.add_argument(
+            "--only", default="", type=_regex, metavar="REGEX", help="run cases whose id matches"
         )
-        command.add_argument(
-            "--limit", type=float, default=5.0, help="seconds that a case may take"
+        each.add_argument(
+            "--limit", type=_seconds, default=5.0, help="seconds that a case may take (5)"
         )
-    for command in (runtime, library, caller):
-        command.add_argument("--json", type=Path, help="write a results file")
-        command.add_argument("--junit", type=Path, help="write JUnit XML")
-        command.add_argument("--html", type=Path, help="write a page with a row for each rule")
-        command.add_argument(
+    for each in (runtime, library, caller):
+        each.add_argument("--json", type=Path, help="write a results file")
+        each.add_argument("--junit", type=Path, help="write JUnit XML")
+        each.add_argument("--html", type=Path, help="write a page with a row for each rule")
+        each.add_argument(
             "--all", action="store_true", help="print all cases, with those that passed"
         )
-    verify = commands.add_parser(
-        "verify", help="check that a results file is intact; its failures do not matter"
-    )
+    verify = command("verify", "check that a results file is intact; its failures do not matter")
     verify.add_argument("path", type=Path, help="results file")
     verify.add_argument("--against", help="run the cases on this library and compare the verdicts")
     verify.set_defaults(run=_verify)
-    reference = commands.add_parser(
-        "reference", help="write a libtvm_ffi.so that runs the reference in its process"
-    )
+    reference = command("reference", "write a libtvm_ffi.so that runs the reference in its process")
     reference.add_argument("folder", type=Path, help="folder, in which the file must remain")
     reference.set_defaults(run=_reference)
-    listing = commands.add_parser("list", help="print the identifiers of the runtime cases")
-    listing.add_argument("--level", type=parse_level, help="only those that this level must pass")
+    call = command(
+        "call", "call a function of a library on the checking reference",
+        "The exit status is 0 without violations, 1 with violations, 2 if the call failed.",
+    )  # fmt: skip
+    call.add_argument("library", help="path of the library")
+    call.add_argument("function", help="name of the function, without the prefix __tvm_ffi_")
+    call.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=_ARGUMENTS)
+    call.set_defaults(run=_call)
+    listing = command("list", "print the identifiers of the runtime cases")
+    listing.add_argument("--level", type=_level, help="only those that this level must pass")
     listing.set_defaults(run=_list)
-    page = commands.add_parser("page", help="write the HTML page of a results file")
+    page = command("page", "write the HTML page of a results file")
     page.add_argument("path", type=Path, help="results file")
     page.add_argument("output", type=Path, help="HTML file")
     page.set_defaults(run=_page)
     return parser
 
 
-def _pattern(text: str) -> str:
-    """Return a regular expression."""
+def _level(text: str) -> tuple[int, ...]:
+    """Return the level of an option."""
+    newest = ".".join(map(str, CURRENT))
+    try:
+        level = parse_level(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not (0, 1, 0) <= level <= CURRENT:
+        raise argparse.ArgumentTypeError(f"expected a level from 0.1.0 to {newest}, got {text!r}")
+    return level
+
+
+def _regex(text: str) -> str:
+    """Return the regular expression of an option."""
     try:
         re.compile(text)
     except re.error as error:
-        message = f"expected a regular expression, got {text!r}: {error}"
-        raise argparse.ArgumentTypeError(message) from None
+        raise argparse.ArgumentTypeError(f"expected a regular expression: {error}") from None
     return text
+
+
+def _seconds(text: str) -> float:
+    """Return the number of seconds of an option."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
+    return seconds
 
 
 def _runtime(options: argparse.Namespace) -> int:
@@ -141,6 +188,13 @@ def _reference(options: argparse.Namespace) -> int:
 
     print(build(options.folder))
     return 0
+
+
+def _call(options: argparse.Namespace) -> int:
+    from .callers.call import run_call
+
+    # Static destructors of the library must not call into a finished interpreter.
+    os._exit(run_call(options.library, options.function, options.arguments))
 
 
 def _finish(results: Results, options: argparse.Namespace) -> int:
@@ -218,6 +272,7 @@ def _page(options: argparse.Namespace) -> int:
     from .page import write_page
 
     write_page(read(options.path), options.output)
+    print(options.output)
     return 0
 
 

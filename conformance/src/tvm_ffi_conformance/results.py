@@ -201,7 +201,9 @@ def problems(path: Path, required: Iterable[str] = ()) -> list[str]:
             found.append("the digest differs from the content: the file was changed")
         if content["totals"] != results.totals():
             found.append("the totals differ from the entries")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        return [f"expected a results file: {error.strerror}"]
+    except (ValueError, KeyError, TypeError) as error:
         return [f"expected a results file, got {type(error).__name__}: {error}"]
     seen = Counter(entry.id for entry in entries)
     found += [f"{identifier}: {count} entries" for identifier, count in seen.items() if count > 1]

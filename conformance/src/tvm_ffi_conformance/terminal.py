@@ -49,6 +49,9 @@ def print_results(results: Results, *, everything: bool = False) -> None:
     if subject.get("load_error"):
         console.print(f"[bold red]not loaded[/]: {escape(subject['load_error'])}")
         return
+    if not results.entries:
+        console.print("[bold red]no case matches[/]")
+        return
     groups = _by_topic(results)
     console.print(_topics(groups))
     for topic, entries in groups.items():

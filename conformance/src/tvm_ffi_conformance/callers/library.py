@@ -77,6 +77,7 @@ def find_libpython() -> str:
 
 def build(folder: Path) -> Path:
     """Write ``libtvm_ffi.so`` into a folder, where it must remain; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
     path = str(folder.resolve() / abi.SONAME)
     source = str(Path(__file__).resolve().parents[2])
     text = _START % {

@@ -56,7 +56,7 @@ def run_library(
     path : str
         Path of the library.
     runtime : str, optional
-        Runtime for the calls; by default the one of an installed `tvm_ffi`.
+        Runtime for the calls; by default the one of an installed `tvm_ffi`, else the reference.
     signatures : list of str, optional
         Signatures in text; those in the library's metadata are added.
     static_only : bool
@@ -71,9 +71,13 @@ def run_library(
     Raises
     ------
     ValueError
-        If a signature is not valid or names no function of the library, or no runtime is found.
+        If a signature is not valid or names no function of the library, the runtime cannot be
+        loaded, or there is none and no C compiler for the reference.
     """
     path = str(Path(path).resolve())
+    if runtime is not None:
+        runtime = str(Path(runtime).resolve())
+        LibraryFile(runtime).header.check_loadable()
     subject: dict[str, Any] = {"path": path}
     try:
         library = LibraryFile(path)
@@ -84,25 +88,35 @@ def run_library(
     except NotLoadable as error:
         subject["load_error"] = str(error)
         return Results("library", subject)
-    if runtime and not Path(runtime).exists():
-        raise FileNotFoundError(f"--runtime: no file {runtime}")
-    runtime = runtime or find_runtime()
+    if static_only:
+        subject["runtime"] = "none"
+        return Results(
+            "library", subject, [each for each in entries if re.search(pattern, each.id)]
+        )
     names = static.function_names(library)
-    given = [] if static_only else [_given(text, names) for text in signatures or ()]
+    given = [_given(text, names) for text in signatures or ()]
     repeated = [name for name, count in Counter(each.name for each in given).items() if count > 1]
     if repeated:
         raise ValueError(f"signature: expected one for each function, got several of {repeated[0]}")
-    if not static_only and not runtime:
-        raise ValueError("library: no runtime is installed; give --runtime, or --static")
-    if not static_only and runtime:
-        found, problems = _embedded(path, runtime, library, limit)
+    subject["signatures"] = [each.text for each in given]
+    with tempfile.TemporaryDirectory() as folder:
+        reference = _reference(Path(folder))
+        used = runtime or find_runtime() or reference
+        if used is None:
+            raise ValueError(
+                "no runtime to call the library with: name one with --runtime, or install a C "
+                "compiler for the reference; --static reads the file only"
+            )
+        subject["runtime"] = "reference" if used == reference else used
+        found, problems = _embedded(path, used, library, limit)
         entries += problems
         known = {each.name: each for each in [*found, *given]}
         entries += [_not_called(path, name, known.get(name)) for name in names
                     if name not in known or known[name].problem]  # fmt: skip
-        callable_ = [each for each in known.values() if not each.problem]
-        entries += _calls(path, runtime, callable_, limit, pattern, until_failure)
-    subject.update(runtime=runtime or "none", signatures=[each.text for each in given])
+        called = [each for each in known.values() if not each.problem]
+        repeat = f"tvm-ffi-conform library {quote(path)}"
+        repeat += f" --runtime {quote(runtime)}" if runtime else ""
+        entries += _calls(path, used, reference, called, limit, pattern, until_failure, repeat)
     return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
 
 
@@ -177,10 +191,12 @@ def _embedded(
 def _calls(
     path: str,
     runtime: str,
+    reference: str | None,
     signatures: list[Signature],
     limit: float,
     pattern: str,
     until_failure: bool,
+    repeat: str,
 ) -> list[Entry]:
     """Run the checks of all signatures whose identifier matches."""
     texts = [each.text for each in signatures]
@@ -195,25 +211,25 @@ def _calls(
             path, cases, limit=limit, worker=[module, runtime, *texts], until_failure=until_failure
         )
         outcome, failed = run.results, run.failed
+        if run.load_error and runtime == reference:
+            raise ValueError(
+                f"{path} does not load on the reference, which has the C functions of the ABI only: "
+                f"{run.load_error}; name a runtime with --runtime"
+            )
     checked = _cases(signatures, register_checked, pattern)
-    if checked and not (until_failure and failed):
-        with tempfile.TemporaryDirectory() as folder:
-            reference = _reference(Path(folder))
-            if reference:
-                run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
-                # A library that needs more than the C functions does not load on the reference.
-                if not run.load_error:
-                    outcome.update(run.results)
-                    cases += checked
+    if checked and reference and not (until_failure and failed):
+        run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
+        # A library that needs more than the C functions does not load on the reference.
+        if not run.load_error:
+            outcome.update(run.results)
+            cases += checked
     options = "".join(f" --signature {quote(text)}" for text in texts)
-    if runtime != find_runtime():
-        options += f" --runtime {quote(runtime)}"
     descriptions = {each.name: describe(each) for each in signatures}
     return [
         Entry(
             id=case.id, required=_is_required(case.id), document=case.section.document, heading=case.section.heading,
             rule=case.rule, where=_where(case.id, descriptions),
-            repeat=f"tvm-ffi-conform library {quote(path)}{options} --only '^{re.escape(case.id)}$'",
+            repeat=f"{repeat}{options} --only '^{re.escape(case.id)}$'",
             **outcome[case.id],
         )
         for case in cases

@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ABI, executable: an implementation of the TVM FFI C ABI in Python, which checks its users.
 
-The chapters follow the specification; read each beside it:
-
-====================  ==========================================================================
-``values.py``         the 16-byte tagged value, zero rules, views and owned values
-``objects.py``        header, reference counts, deleters
-``types.py``          type table, ancestors, reflection, attribute columns
-``strings.py``        strings, bytes, big integers
-``errors.py``         error objects, the error slot of each thread
-``functions.py``      function objects, closures, calls, table of global functions
-``tensors.py``        tensors and DLPack; ``dtypes.py``: text of data types
-``environment.py``    streams, allocator, one-time handles
-``sequences.py``      Shape, Array, List
-``hashing.py``        hash and equality; ``maps.py``: Map and Dict
-``modules.py``        libraries, symbols, ``__tvm_ffi__library_bin``
-``builtins.py``       global functions of the runtime
-``checks.py``         checks of calls; ``rules.py``: the rules
-``trampoline.py``     ``libtvm_ffi.so`` whose functions call Python
-====================  ==========================================================================
+The chapters follow the specification; read each beside it, in this order: `values`, `objects`,
+`types`, `reflection`, `strings`, `errors`, `functions`, `tensors` with `dtypes`, `environment`,
+`sequences`, `hashing`, `maps`, `modules`, `builtins`. `checks` and `rules` check calls; `runtime`,
+`trampoline` and `memory` are the boundary between C and Python.
 
 `Reference` loads and runs compiled libraries on it. A process has one runtime.
 """
@@ -38,21 +24,9 @@ from .runtime import Runtime
 from .values import Pending, Raised
 
 __all__ = [
-    "RULES",
-    "DataType",
-    "Device",
-    "Function",
-    "Module",
-    "Pointer",
-    "Raised",
-    "RawString",
-    "Reference",
-    "Rule",
-    "Tensor",
-    "Value",
-    "View",
-    "Violation",
-]
+    "RULES", "DataType", "Device", "Function", "Module", "Pointer", "Raised", "RawString",
+    "Reference", "Rule", "Tensor", "Value", "View", "Violation",
+]  # fmt: skip
 
 
 class Reference:

@@ -87,7 +87,10 @@ class Checks(Chapter):
             self.report("call.result-cleared", "result", detail)
         for position in range(n):
             self.check_argument(args, position)
-        write_any(out, abi.kTVMFFINone, _UNSET_PAYLOAD, _UNSET_PADDING)
+        # c-abi.md, "13.1 The packed convention": a typed callee refuses a slot with an object.
+        held = any_at(out).type_index >= abi.kTVMFFIStaticObjectBegin
+        index = any_at(out).type_index if held else abi.kTVMFFINone
+        write_any(out, index, _UNSET_PAYLOAD, _UNSET_PADDING)
         code = self._call(self.runtime.functions.name_of(func), function, func, args, n, out)
         if code:
             ctypes.memmove(out, before, ANY_SIZE)
@@ -98,7 +101,7 @@ class Checks(Chapter):
         self.runtime.values.check(args + position * ANY_SIZE, f"args[{position}]")
 
     def _call(self, name: str, function: SafeCall, handle: int, args: int, n: int, out: int) -> int:
-        errors = self.runtime.errors
+        errors, index = self.runtime.errors, any_at(out).type_index
         before = ctypes.string_at(args, n * ANY_SIZE) if n else b""
         # An error that is pending already belongs to the caller; it is not counted for the callee.
         pending_before = errors.pending_handle()
@@ -107,7 +110,7 @@ class Checks(Chapter):
             self._check_arguments(args, n, before)
             pending = errors.pending_handle()
             if code == 0:
-                self._check_success(out, pending, pending_before)
+                self._check_success(out, index, pending, pending_before)
             else:
                 self._check_failure(code, out, pending)
         return code
@@ -119,30 +122,29 @@ class Checks(Chapter):
             for position in range(n):
                 start = position * ANY_SIZE
                 if bytes(any_at(args, position)) != before[start : start + ANY_SIZE]:
-                    self.report(
-                        "call.arguments-constant", f"args[{position}]", "the callee changed it"
-                    )
+                    argument = f"args[{position}]"
+                    self.report("call.arguments-constant", argument, "the callee changed it")
 
-    def _check_success(self, out: int, pending: int, pending_before: int) -> None:
+    def _check_success(self, out: int, index: int, pending: int, pending_before: int) -> None:
         """Check the result of a call that returned 0."""
         if pending and pending != pending_before:
             # stable-c-abi.rst, "Callee: add_one_cpu Kernel": 0 on success, non-zero on failure.
             text = self.runtime.errors.summary(pending)
             self.report("error.unreported", "return value", f"0 with the raised error {text}")
             self.runtime.errors.clear()
-        self._check_written(any_at(out))
+        self._check_written(any_at(out), index)
         if not self.runtime.values.check(out, "result", owned=True):
             write_any(out, abi.kTVMFFINone)
         else:
             self._check_elements(out, "result", 0)
 
-    def _check_written(self, result: abi.TVMFFIAny) -> None:
+    def _check_written(self, result: abi.TVMFFIAny, index: int) -> None:
         """Check that the callee wrote all of the result slot, or left all of it."""
-        content = (result.type_index, result.zero_padding, result.v_uint64)
-        if content == (abi.kTVMFFINone, _UNSET_PADDING, _UNSET_PAYLOAD):
+        unset = (result.zero_padding, result.v_uint64) == (_UNSET_PADDING, _UNSET_PAYLOAD)
+        if unset and result.type_index == index:
             # compiler-integration.md, "Kernel Language Compilers": the example of a callee leaves
             # the slot, which its caller has set to None.
-            result.zero_padding, result.v_uint64 = 0, 0
+            write_any(ctypes.addressof(result), abi.kTVMFFINone)
             return
         if result.zero_padding == _UNSET_PADDING:
             # c-abi.md, "3. TVMFFIAny": a result slot must be written completely; callers do not
@@ -178,7 +180,9 @@ class Checks(Chapter):
         # c-abi.md, "6.1 Conventions": -2 means that a Python exception is set already.
         if code not in {-1, -2}:
             self.report("call.return-code", "return value", f"{code}")
-        if any_at(out).type_index >= abi.kTVMFFIStaticObjectBegin:
+        result = any_at(out)
+        is_object = result.type_index >= abi.kTVMFFIStaticObjectBegin
+        if is_object and result.v_uint64 != _UNSET_PAYLOAD:
             # c-abi.md, "13.1 The packed convention": the callee leaves the result on error.
             self.report("call.result-on-error", "result", "an object remains in the slot")
         write_any(out, abi.kTVMFFINone)

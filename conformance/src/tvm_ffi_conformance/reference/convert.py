@@ -13,26 +13,18 @@ from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
 from .dtypes import format_dtype, parse_dtype
-from .memory import cell, write_int64s
+from .memory import cell
 from .tensors import compact_strides, read_tensor
-from .values import ANY_SIZE, BORROWED, any_at, write_any, write_float
+from .values import ANY_SIZE, BORROWED, Pending, any_at, write_any, write_float
 
 if TYPE_CHECKING:
     from .runtime import Runtime
 
-_ELEMENTS = {
-    "int8": ctypes.c_int8,
-    "int16": ctypes.c_int16,
-    "int32": ctypes.c_int32,
-    "int64": ctypes.c_int64,
-    "uint8": ctypes.c_uint8,
-    "uint16": ctypes.c_uint16,
-    "uint32": ctypes.c_uint32,
-    "uint64": ctypes.c_uint64,
-    "float32": ctypes.c_float,
-    "float64": ctypes.c_double,
-    "bool": ctypes.c_bool,
-}
+_INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+ELEMENTS = {
+    **{name: getattr(ctypes, f"c_{name}") for name in _INTEGERS},
+    "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,10 +72,9 @@ class Value:
     def to_python(self) -> Any:
         """Return a container, shape or big integer as a value of Python."""
         value = abi.TVMFFIAny()
-        write_any(
-            ctypes.addressof(value), self.runtime.objects.type_index(self.handle), self.handle
-        )
-        return self.runtime.convert.load(ctypes.addressof(value))
+        address, index = ctypes.addressof(value), self.runtime.objects.type_index(self.handle)
+        write_any(address, index, self.handle)
+        return self.runtime.convert.load(address)
 
     def release(self) -> None:
         """Release the reference; the value must not be used any more."""
@@ -113,9 +104,8 @@ class Module(Value):
         modules = self.runtime.modules
         handle = modules.get_function(self.handle, name, query_imports=True)
         if not handle:
-            raise KeyError(
-                f"the module has no function {name!r}: no symbol {abi.SYMBOL_PREFIX}{name}"
-            )
+            text = f"the module has no function {name!r}: no symbol {abi.SYMBOL_PREFIX}{name}"
+            raise KeyError(text)
         self.runtime.objects.adopt(handle)
         return Function(self.runtime, handle)
 
@@ -141,7 +131,7 @@ class Tensor(Value):
     def tolist(self) -> list[Any]:
         """Return the elements in row-major order, without the nesting of the shape."""
         info = read_tensor(cell(abi.DLTensor, self.handle))
-        element = _ELEMENTS[self.dtype]
+        element = ELEMENTS[self.dtype]
         strides = compact_strides(info.shape)
         found = []
         for number in range(prod(info.shape)):
@@ -178,16 +168,14 @@ class Convert(Chapter):
 
     def new_tensor(self, dtype: str, shape: list[int], elements: list[Any]) -> Tensor:
         """Return a new tensor; its elements are in row-major order."""
-        element, heap = _ELEMENTS[dtype], self.runtime.heap
+        element, heap = ELEMENTS[dtype], self.runtime.heap
         size = ctypes.sizeof(element) * prod(shape)
         data = heap.allocate(size, "data of a tensor")
         (element * prod(shape)).from_address(data)[:] = elements
-        description = abi.DLTensor(data=data, ndim=len(shape))
+        extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        description = abi.DLTensor(data=data, ndim=len(shape), shape=ctypes.addressof(extents))
         description.device = abi.DLDevice(abi.kDLCPU, 0)
         description.dtype = abi.DLDataType(*parse_dtype(dtype))
-        extents = (ctypes.c_int64 * max(len(shape), 1))()
-        write_int64s(ctypes.addressof(extents), shape)
-        description.shape = ctypes.addressof(extents)
         handle = self.runtime.tensors.new(description, copy_shape=True)
         self.runtime.objects.records[handle].destroy = lambda _: heap.release(data)
         self.runtime.objects.adopt(handle)
@@ -295,9 +283,8 @@ class Convert(Chapter):
         if index == abi.kTVMFFIFloat:
             return value.v_float64
         if index == abi.kTVMFFIDataType:
-            return DataType(
-                format_dtype(value.v_dtype.code, value.v_dtype.bits, value.v_dtype.lanes)
-            )
+            dtype = value.v_dtype
+            return DataType(format_dtype(dtype.code, dtype.bits, dtype.lanes))
         if index == abi.kTVMFFIDevice:
             return Device(value.v_device.device_type, value.v_device.device_id)
         if index == abi.kTVMFFIOpaquePtr or index in BORROWED:
@@ -319,10 +306,8 @@ class Convert(Chapter):
             return int.from_bytes(content, "little", signed=True)
         runtime.objects.hold(handle)
         classes = {
-            abi.kTVMFFIFunction: Function,
-            abi.kTVMFFIModule: Module,
-            abi.kTVMFFITensor: Tensor,
-        }
+            abi.kTVMFFIFunction: Function, abi.kTVMFFIModule: Module, abi.kTVMFFITensor: Tensor,
+        }  # fmt: skip
         return classes.get(index, Value)(runtime, handle)
 
     def call(self, handle: int, arguments: tuple[Any, ...], *, as_object: bool = False) -> Any:
@@ -331,21 +316,13 @@ class Convert(Chapter):
         array, release = self._pack(arguments, keep)
         result = abi.TVMFFIAny()
         out = ctypes.addressof(result)
-        functions = self.runtime.functions
-        checks = self.runtime.checks
+        address, call = ctypes.addressof(array), self.runtime.functions.call_object
         try:
-            code = checks.call_from_python(
-                functions.name_of(handle),
-                functions.safe_call_of(handle),
-                handle,
-                ctypes.addressof(array),
-                len(arguments),
-                out,
-            )
+            call(handle, address, len(arguments), out)
+        except Pending as failure:
+            raise self.runtime.errors.take_as_exception(failure.code) from None
         finally:
             release()
-        if code:
-            raise self.runtime.errors.take_as_exception(code)
         # The result belongs to the caller, who keeps it, or converts it and releases it.
         if as_object and self.runtime.values.object_of(out):
             self.runtime.objects.adopt(result.v_obj)

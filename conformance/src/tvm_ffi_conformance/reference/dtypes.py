@@ -16,28 +16,16 @@ Triple = tuple[int, int, int]  # code, bits, lanes as uint16
 
 # c-abi.md, "6.3 Strings, bytes, integers, dtype": base names with code and default bits.
 _BASES = {
-    "int": (abi.kDLInt, 32),
-    "uint": (abi.kDLUInt, 32),
-    "float": (abi.kDLFloat, 32),
-    "bfloat": (abi.kDLBfloat, 16),
-    "bool": (abi.kDLBool, 8),
-    "handle": (abi.kDLOpaqueHandle, 64),
-}
+    "int": (abi.kDLInt, 32), "uint": (abi.kDLUInt, 32), "float": (abi.kDLFloat, 32),
+    "bfloat": (abi.kDLBfloat, 16), "bool": (abi.kDLBool, 8), "handle": (abi.kDLOpaqueHandle, 64),
+}  # fmt: skip
 _SHORT = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}
 # Names that fix the width, in the order of their codes.
-_EXACT = {
-    "float8_e3m4": (abi.kDLFloat8_e3m4, 8),
-    "float8_e4m3": (abi.kDLFloat8_e4m3, 8),
-    "float8_e4m3b11fnuz": (abi.kDLFloat8_e4m3b11fnuz, 8),
-    "float8_e4m3fn": (abi.kDLFloat8_e4m3fn, 8),
-    "float8_e4m3fnuz": (abi.kDLFloat8_e4m3fnuz, 8),
-    "float8_e5m2": (abi.kDLFloat8_e5m2, 8),
-    "float8_e5m2fnuz": (abi.kDLFloat8_e5m2fnuz, 8),
-    "float8_e8m0fnu": (abi.kDLFloat8_e8m0fnu, 8),
-    "float6_e2m3fn": (abi.kDLFloat6_e2m3fn, 6),
-    "float6_e3m2fn": (abi.kDLFloat6_e3m2fn, 6),
-    "float4_e2m1fn": (abi.kDLFloat4_e2m1fn, 4),
-}
+_EXACT_NAMES = """
+8_e3m4 8_e4m3 8_e4m3b11fnuz 8_e4m3fn 8_e4m3fnuz 8_e5m2 8_e5m2fnuz 8_e8m0fnu
+6_e2m3fn 6_e3m2fn 4_e2m1fn
+"""
+_EXACT = {f"float{n}": (getattr(abi, f"kDLFloat{n}"), int(n[0])) for n in _EXACT_NAMES.split()}
 _EXACT_NAME = re.compile(r"(?:float|fp|f)([468]_e\d+m\d+(?:b11)?(?:fnuz|fnu|fn)?)(.*)", re.DOTALL)
 _BASE_NAME = re.compile(r"(bfloat|bool|float|handle|int|uint|bf|f|i|u)([0-9]*)(.*)", re.DOTALL)
 _MAX_LANES, _MAX_BITS = 65535, 255
@@ -65,9 +53,8 @@ def parse_dtype(text: str) -> Triple:
     code, default = _BASES[_SHORT.get(name, name)]
     bits = int(digits or 0) or default
     if bits > _MAX_BITS:
-        raise Raised(
-            "ValueError", f"Bits value {bits} is out of range for uint8_t in dtype `{text}`"
-        )
+        detail = f"Bits value {bits} is out of range for uint8_t in dtype `{text}`"
+        raise Raised("ValueError", detail)
     return code, bits, _lanes(text, rest)
 
 
@@ -82,9 +69,8 @@ def _lanes(text: str, rest: str) -> int:
     if number == 0:
         raise Raised("ValueError", f"Invalid lanes specification in dtype `{text}`")
     if number > _MAX_LANES:
-        raise Raised(
-            "ValueError", f"Lanes value {number} is out of range for uint16_t in dtype `{text}`"
-        )
+        detail = f"Lanes value {number} is out of range for uint16_t in dtype `{text}`"
+        raise Raised("ValueError", detail)
     # Scalable lanes hold -N as uint16.
     return -number & 0xFFFF if lanes[1] else number
 

@@ -14,7 +14,6 @@ from .values import Pending, Raised
 _ALLOCATOR = abi.callback("DLPackManagedTensorAllocator")
 _INIT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _CODE = ctypes.CFUNCTYPE(ctypes.c_int)
-_ENSURE = ctypes.CFUNCTYPE(ctypes.c_int)
 _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_int)
 _C_API = ("PyErr_CheckSignals", "PyGILState_Ensure", "PyGILState_Release")
 
@@ -69,11 +68,8 @@ class Environment(Chapter):
         # allocator is that of the framework.
         allocator = self.TVMFFIEnvGetDLPackManagedTensorAllocator()
         if not allocator:
-            raise Raised(
-                "RuntimeError",
-                "TVMFFIEnvTensorAlloc: allocator is nullptr, likely because "
-                "TVMFFIEnvSetDLPackManagedTensorAllocator has not been called.",
-            )
+            text = "likely because TVMFFIEnvSetDLPackManagedTensorAllocator has not been called."
+            raise Raised("RuntimeError", f"TVMFFIEnvTensorAlloc: allocator is nullptr, {text}")
         managed = ctypes.c_void_p()
         set_error = self.runtime.trampoline.address("tvm_ffi_reference_set_error")
         # c-abi.md, "6.9 Environment": allocator(prototype, &managed, null, set_error).
@@ -106,7 +102,7 @@ class Environment(Chapter):
         check, ensure, release = (self._c_api.get(name) for name in _C_API)
         if not check:
             return
-        state = _ENSURE(ensure)() if ensure else 0
+        state = _CODE(ensure)() if ensure else 0
         code = _CODE(check)()
         if release:
             _RELEASE(release)(state)

@@ -33,15 +33,10 @@ class Errors(Chapter):
         objects = self.runtime.objects
         record = objects.new(abi.kTVMFFIError, _SIZE, self._destroy)
         content = cell(abi.TVMFFIErrorCell, record.address)
-        for target, text in (
-            (content.kind, kind),
-            (content.message, message),
-            (content.backtrace, backtrace),
-        ):
-            self._store(target, text)
-        content.update_backtrace = self.runtime.trampoline.address(
-            "tvm_ffi_reference_update_backtrace"
-        )
+        for name, text in (("kind", kind), ("message", message), ("backtrace", backtrace)):
+            self._store(getattr(content, name), text)
+        update = self.runtime.trampoline.address("tvm_ffi_reference_update_backtrace")
+        content.update_backtrace = update
         # c-abi.md, "6.5 Errors": both handles may be null; each gets +1 and is released with the
         # error.
         for handle in (cause, context):
@@ -85,9 +80,9 @@ class Errors(Chapter):
     def content(self, error: int) -> tuple[str, str, str]:
         """Return kind, message and backtrace of an error."""
         content = cell(abi.TVMFFIErrorCell, error)
+        parts = (content.kind, content.message, content.backtrace)
         kind, message, backtrace = (
-            read_byte_array(array).decode("utf-8", "replace")
-            for array in (content.kind, content.message, content.backtrace)
+            read_byte_array(each).decode(errors="replace") for each in parts
         )
         return kind, message, backtrace
 

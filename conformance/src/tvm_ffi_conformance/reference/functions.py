@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import at, cell, read_byte_array, read_pointer, text_at, write_pointer
-from .values import Pending, Raised
+from .memory import POINTER_CALL, at, cell, read_byte_array, read_pointer, text_at, write_pointer
+from .values import Pending, Raised, any_at
 
 SAFE_CALL = abi.callback("TVMFFISafeCallType")
-_POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFIFunctionCell)
 _WRAPPER_SIZE = _SIZE + 24  # self, the callback and the deleter follow the cell
 
@@ -31,11 +30,12 @@ class Functions(Chapter):
         self.globals: dict[str, int] = {}
         self.metadata: dict[str, tuple[str, str]] = {}  # metadata and documentation by name
 
-    def new(self, safe_call: int, name: str, size: int = _SIZE) -> int:
-        """Return a new function object."""
+    def new(self, name: str, safe_call: int = 0, size: int = _SIZE) -> int:
+        """Return a new function object; without a `safe_call`, the reference runs it."""
         record = self.runtime.objects.new(abi.kTVMFFIFunction, size, self._destroy)
         content = cell(abi.TVMFFIFunctionCell, record.address)
-        content.safe_call = safe_call
+        stub = "tvm_ffi_reference_safe_call"
+        content.safe_call = safe_call or self.runtime.trampoline.address(stub)
         # c-abi.md, "8.1 Function": a null cpp_call is always correct; clients use safe_call then.
         content.cpp_call = None
         self.names[record.address] = name
@@ -48,8 +48,7 @@ class Functions(Chapter):
 
     def new_symbol(self, symbol: int, name: str, module: int) -> int:
         """Return a function object for an exported symbol; it keeps `module` alive."""
-        stub = self.runtime.trampoline.address("tvm_ffi_reference_safe_call")
-        address = self.new(stub, name)
+        address = self.new(name)
         self.runtime.objects.incref(module)
         self.runtime.objects.records[address].references.append(module)
         self._symbols[address] = SAFE_CALL(symbol)
@@ -57,8 +56,7 @@ class Functions(Chapter):
 
     def new_closure(self, name: str, body: Body, references: Sequence[int] = ()) -> int:
         """Return a function object that calls `body`; it takes over `references`."""
-        stub = self.runtime.trampoline.address("tvm_ffi_reference_safe_call")
-        address = self.new(stub, name)
+        address = self.new(name)
         self.runtime.objects.records[address].references += references
         self._bodies[address] = body
         return address
@@ -68,17 +66,16 @@ class Functions(Chapter):
         if not self_pointer and not deleter:
             # c-abi.md, "13.2 TVMFFIFunctionCreate": the object holds the pointer of the user, whose
             # first argument is the handle of the function, not null.
-            return self.new(safe_call, name)
+            return self.new(name, safe_call)
         # Otherwise a larger object forwards the call with `self` as the first argument.
-        stub = self.runtime.trampoline.address("tvm_ffi_reference_safe_call")
-        address = self.new(stub, name, _WRAPPER_SIZE)
+        address = self.new(name, size=_WRAPPER_SIZE)
         for position, pointer in enumerate((self_pointer, safe_call, deleter)):
             write_pointer(address + _SIZE + 8 * position, pointer)
 
         def destroy(handle: int) -> None:
             self._destroy(handle)
             if deleter:  # runs when the strong count reaches 0
-                _POINTER_CALL(deleter)(self_pointer)
+                POINTER_CALL(deleter)(self_pointer)
 
         self.runtime.objects.records[address].destroy = destroy
         return address
@@ -121,6 +118,14 @@ class Functions(Chapter):
         if code:
             raise Pending(code)
 
+    def call_views(self, handle: int, views: Sequence[int]) -> abi.TVMFFIAny:
+        """Return the owned result of a function object for the values at some addresses."""
+        packed = b"".join(bytes(any_at(view)) for view in views)
+        buffer, result = ctypes.create_string_buffer(packed, len(packed) or 1), abi.TVMFFIAny()
+        out = ctypes.addressof(result)
+        self.call_object(handle, ctypes.addressof(buffer), len(views), out)
+        return result
+
     def set_global(self, name: str, handle: int, *, override: bool = False) -> None:
         """Register a function; the table takes its own reference."""
         if name in self.globals and not override:
@@ -134,12 +139,6 @@ class Functions(Chapter):
         self.metadata[name] = ("", "")
         if old is not None:
             objects.drop(old)
-
-    def define(self, name: str, body: Body) -> None:
-        """Register a closure of Python as a global function."""
-        handle = self.new_closure(name, body)
-        self.set_global(name, handle)
-        self.runtime.objects.decref(handle)
 
     def remove_global(self, name: str) -> bool:
         """Remove a global function; return False if it does not exist."""
@@ -181,9 +180,8 @@ class Functions(Chapter):
         # c-abi.md, "6.4 Functions and globals": name, doc and metadata are copied, the method is
         # retained.
         info = at(abi.TVMFFIMethodInfo, method_info)
-        name, doc, metadata = (
-            read_byte_array(array).decode() for array in (info.name, info.doc, info.metadata)
-        )
+        parts = (info.name, info.doc, info.metadata)
+        name, doc, metadata = (read_byte_array(each).decode() for each in parts)
         self.runtime.objects.require(info.method.v_obj or 0, "method", abi.kTVMFFIFunction)
         self.set_global(name, info.method.v_obj, override=bool(allow_override))
         self.metadata[name] = (metadata, doc)

@@ -11,7 +11,6 @@ import ctypes
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import cell, read_byte_array
 from .values import MASK64, Raised, any_at
 
 _NATIVE_HASH = ctypes.CFUNCTYPE(abi.TVMFFIAny, ctypes.c_void_p)
@@ -39,6 +38,11 @@ def stable_hash_bytes(content: bytes) -> int:
 class Hashing(Chapter):
     """AnyHash and AnyEqual."""
 
+    def integer_hash(self, address: int) -> int:
+        """Return the hash of a big integer: its hook `__any_hash__`."""
+        # c-abi.md, "10.2 AnyHash": StableHashBytes over its words.
+        return stable_hash_bytes(self.runtime.strings.big_int_content(any_at(address).v_obj))
+
     def any_hash(self, address: int) -> int:
         """Return the hash of the value at `address`."""
         # c-abi.md, "10.2 AnyHash": strings by content, with the index of the heap form; objects
@@ -48,9 +52,6 @@ class Hashing(Chapter):
         heap_form = _HEAP_FORM.get(index, index)
         if heap_form in {abi.kTVMFFIStr, abi.kTVMFFIBytes}:
             return combine(heap_form, stable_hash_bytes(self.runtime.strings.read(address) or b""))
-        if index == abi.kTVMFFIBigInt:
-            content = self.runtime.strings.big_int_content(value.v_obj)
-            return combine(index, stable_hash_bytes(content))
         hook = self.runtime.types.attribute(index, "__any_hash__")
         if hook:
             return combine(index, self._call(hook, _NATIVE_HASH, [address]) & MASK64)
@@ -68,9 +69,6 @@ class Hashing(Chapter):
             return False
         if index in {abi.kTVMFFIStr, abi.kTVMFFIBytes}:
             return self.runtime.strings.read(left) == self.runtime.strings.read(right)
-        if index == abi.kTVMFFIBigInt:
-            read = self.runtime.strings.big_int_content
-            return read(a.v_obj) == read(b.v_obj)
         hook = self.runtime.types.attribute(index, "__any_equal__")
         return bool(hook and self._call(hook, _NATIVE_EQUAL, [left, right]))
 
@@ -82,17 +80,9 @@ class Hashing(Chapter):
         if value.type_index == abi.kTVMFFIOpaquePtr:
             result = native(value.v_ptr)(*views)
         else:
-            arguments = b"".join(bytes(any_at(view)) for view in views)
-            packed = ctypes.create_string_buffer(arguments, len(arguments))
-            result = abi.TVMFFIAny()
-            self.runtime.functions.call_object(
-                value.v_obj, ctypes.addressof(packed), len(views), ctypes.addressof(result)
-            )
+            result = self.runtime.functions.call_views(value.v_obj, views)
         if result.type_index == abi.kTVMFFIError:
-            content = cell(abi.TVMFFIErrorCell, result.v_obj)
-            kind, message = (
-                read_byte_array(part).decode() for part in (content.kind, content.message)
-            )
+            kind, message, _ = self.runtime.errors.content(result.v_obj)
             self.runtime.objects.decref(result.v_obj)
             raise Raised(kind, message)
         return result.v_int64

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import cell
+from .memory import POINTER_CALL, cell
 from .values import ANY_SIZE, MASK64, Raised, any_at, copy_any
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _INLINE = 56  # offset of inline pairs
 # c-abi.md, "9.1 Fields": every small object has room for two inline pairs, so that the same memory
 # can later hold the fields of a dense map.
 _OBJECT_SIZE = _INLINE + _SMALL_INITIAL * _PAIR_SIZE
-_DATA_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 MAPS = (abi.kTVMFFIMap, abi.kTVMFFIDict)
 
 
@@ -51,13 +50,9 @@ class Fields(ctypes.Structure):
 
     # c-abi.md, "9.1 Fields".
     _fields_ = [
-        ("data", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("slots", ctypes.c_uint64),
-        ("data_deleter", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("data", "size", "slots", "data_deleter")),
         ("fib_shift", ctypes.c_uint32),
-        ("iter_list_head", ctypes.c_uint64),
-        ("iter_list_tail", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("iter_list_head", "iter_list_tail")),
     ]
 
 
@@ -282,7 +277,7 @@ class Maps(Chapter):
         self._release_pairs(handle)
         fields = cell(Fields, handle)
         if fields.data_deleter:  # c-abi.md, "9.6 Who frees what": always through data_deleter
-            _DATA_DELETER(fields.data_deleter)(fields.data)
+            POINTER_CALL(fields.data_deleter)(fields.data)
 
     def _release_pairs(self, handle: int) -> None:
         for pair in self.pairs(handle):
@@ -343,7 +338,7 @@ class Maps(Chapter):
         fields.data = data
         fields.data_deleter = self.runtime.trampoline.address("tvm_ffi_reference_data_deleter")
         if deleter:
-            _DATA_DELETER(deleter)(old)
+            POINTER_CALL(deleter)(old)
 
     def _make_dense(self, fields: Fields) -> None:
         """Turn a small map of 4 entries into a dense one, in place."""

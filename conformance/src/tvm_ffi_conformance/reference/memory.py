@@ -15,13 +15,13 @@ from typing import TypeVar
 from tvm_ffi_conformance import abi
 
 POISON = 0x5A
-QUARANTINE_LIMIT_BYTES = 64 << 20
 
 _libc = ctypes.CDLL(None)
 _libc.calloc.restype = ctypes.c_void_p
 _libc.calloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
 _libc.free.argtypes = [ctypes.c_void_p]
 
+POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # a deleter without a result
 S = TypeVar("S", bound=ctypes.Structure)
 
 
@@ -90,7 +90,6 @@ class Heap:
     def __init__(self) -> None:
         self.blocks: dict[int, Block] = {}
         self.quarantine: dict[int, Block] = {}
-        self._quarantined_bytes = 0
 
     def allocate(self, size: int, purpose: str) -> int:
         """Return the address of a new block, filled with zeros and aligned to 16 bytes."""
@@ -113,16 +112,11 @@ class Heap:
             return False
         ctypes.memset(address, POISON, block.size)
         self.quarantine[address] = block
-        self._quarantined_bytes += block.size
         return True
 
     def free_foreign(self, address: int) -> None:
         """Free a block that native code allocated with ``malloc`` or ``operator new``."""
         _libc.free(address)
-
-    def is_full(self) -> bool:
-        """Return True if the quarantine should be drained."""
-        return self._quarantined_bytes > QUARANTINE_LIMIT_BYTES
 
     def changed(self, block: Block) -> list[int]:
         """Return the offsets of a quarantined block that were written after its release."""
@@ -136,4 +130,3 @@ class Heap:
         for address in self.quarantine:
             _libc.free(address)
         self.quarantine.clear()
-        self._quarantined_bytes = 0

@@ -24,7 +24,8 @@ _IMPORTS, _CACHE = 24, 32
 _SIZE = 40
 _PREFIX = abi.SYMBOL_PREFIX
 _KIND_OF_LIBRARY = "_lib"
-_MASK = abi.MODULE_PROPERTY_MASK["BinarySerializable"] | abi.MODULE_PROPERTY_MASK["Runnable"]
+# c-abi.md, "14.2 Semantics": library modules have mask 3.
+PROPERTY_MASK = sum(abi.MODULE_PROPERTY_MASK[name] for name in ("BinarySerializable", "Runnable"))
 
 
 @dataclass
@@ -119,21 +120,17 @@ class Modules(Chapter):
 
     def _call_loader(self, loader: int, contents: list[bytes], *, text: bool) -> int:
         """Return the module that a global function makes from strings or bytes."""
-        arguments = (abi.TVMFFIAny * len(contents))()
-        result = abi.TVMFFIAny()
-        address = ctypes.addressof(arguments)
-        strings, values = self.runtime.strings, self.runtime.values
-        for position, content in enumerate(contents):
-            store = strings.store_text if text else strings.store_bytes
-            store(content, address + position * ANY_SIZE)
+        arguments, strings = (abi.TVMFFIAny * len(contents))(), self.runtime.strings
+        views = [ctypes.addressof(arguments) + ANY_SIZE * i for i in range(len(contents))]
+        for view, content in zip(views, contents):
+            (strings.store_text if text else strings.store_bytes)(content, view)
         try:
-            out = ctypes.addressof(result)
-            self.runtime.functions.call_object(loader, address, len(contents), out)
+            result = self.runtime.functions.call_views(loader, views)
         finally:
-            for position in range(len(contents)):
-                values.release(address + position * ANY_SIZE)
+            for view in views:
+                self.runtime.values.release(view)
         if result.type_index != abi.kTVMFFIModule:
-            values.release(ctypes.addressof(result))
+            self.runtime.values.release(ctypes.addressof(result))
             raise Raised("TypeError", "a loader of modules returned a value of another type")
         return result.v_obj
 
@@ -146,16 +143,13 @@ class Modules(Chapter):
             text = f"Failed to load dynamic shared library {path} {error}"
             raise Raised("InternalError", text) from error
 
-        def find_symbol(name: str) -> int:
-            return _symbol(library, _PREFIX + name)
-
         # c-abi.md, "14.3 Loading": context symbols first, then the import tree or a single module,
         # then the ModuleObj* of the library module in the library-context slot.
         for name, value in self._context_symbols.items():
             slot = _symbol(library, name)
             if slot:
                 write_pointer(slot, value)
-        own = self.new("library", find_symbol)
+        own = self.new("library", lambda name: _symbol(library, _PREFIX + name))
         root = own
         binary = _symbol(library, abi.LIBRARY_BIN_SYMBOL)
         if binary:
@@ -203,13 +197,10 @@ class Modules(Chapter):
             if module == handle:
                 raise Raised("RuntimeError", "Cyclic dependency detected during import")
             pending += self.imports(module)
-        values = [*self.imports(handle), other]
-        views = (abi.TVMFFIAny * len(values))()
-        address = ctypes.addressof(views)
-        for position, module in enumerate(values):
-            write_any(address + position * ANY_SIZE, abi.kTVMFFIModule, module)
-        positions = range(len(values))
-        array = self.runtime.sequences.new_array([address + i * ANY_SIZE for i in positions])
+        view = abi.TVMFFIAny()
+        write_any(ctypes.addressof(view), abi.kTVMFFIModule, other)
+        elements = self.runtime.sequences.elements(read_pointer(handle + _IMPORTS))
+        array = self.runtime.sequences.new_array([*elements, ctypes.addressof(view)])
         old = read_pointer(handle + _IMPORTS)
         write_pointer(handle + _IMPORTS, array)
         self.runtime.objects.decref(old)
@@ -245,22 +236,13 @@ class Modules(Chapter):
         function = self.get_function(handle, prefix[len(_PREFIX) :] + name, query_imports=False)
         if not function:
             return None
-        result = abi.TVMFFIAny()
         try:
-            self.runtime.functions.call_object(function, 0, 0, ctypes.addressof(result))
+            result = self.runtime.functions.call_views(function, [])
             content = self.runtime.strings.read(ctypes.addressof(result))
             self.runtime.values.release(ctypes.addressof(result))
         finally:
             self.runtime.objects.decref(function)
         return None if content is None else content.decode()
-
-    def kind(self, handle: int) -> str:
-        """Return the kind of a module."""
-        return self.modules[handle].kind
-
-    def property_mask(self, _handle: int) -> int:
-        """Return the properties of a library module."""
-        return _MASK  # c-abi.md, "14.2 Semantics": library modules have mask 3
 
     def system_library(self, prefix: str) -> int:
         """Return the module of the symbols that were registered, with a new reference."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import POISON, Block, at, write_pointer
+from .memory import POINTER_CALL, POISON, Block, at, write_pointer
 from .values import Raised
 
 # abi-overview-2025.txt, "Object Storage Format": the lower 32 bits of combined_ref_count are the
@@ -26,7 +26,7 @@ BOTH = abi.REFERENCE_COUNT["Initial"]
 STRONG_MASK = abi.REFERENCE_COUNT["StrongMask"]
 
 _DELETER = abi.callback("ObjectDeleter")
-_POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+Destroy = Callable[[int], None]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Record:
     born: str
     """The function that created the object."""
     scope: int
-    destroy: Callable[[int], None] | None = None
+    destroy: Destroy | None = None
     """Releases the fields when the strong count reaches 0."""
     references: list[int] = field(default_factory=list)
     """Handles that the object owns outside its published layout."""
@@ -66,11 +66,7 @@ class Objects(Chapter):
         self._spaces: dict[int, int] = {}  # body to block
 
     def new(
-        self,
-        type_index: int,
-        size: int,
-        destroy: Callable[[int], None] | None = None,
-        before: int = 0,
+        self, type_index: int, size: int, destroy: Destroy | None = None, before: int = 0
     ) -> Record:
         """Return a new object with one strong reference, which belongs to the caller.
 
@@ -125,7 +121,7 @@ class Objects(Chapter):
         if deleter:
             _DELETER(deleter)(address, flags)
 
-    def on_deleter(self, address: int, flags: int) -> None:
+    def on_object_deleter(self, address: int, flags: int) -> None:
         """Delete an object of the reference; the deleter in all its headers."""
         record = self.records.get(address)
         if record is None:
@@ -135,11 +131,9 @@ class Objects(Chapter):
         # deleter calls the destructor; when the weak count gets to zero, it frees the memory.
         if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong and not record.destroyed:
             if record.held:
-                self.runtime.checks.report(
-                    "object.released-too-often",
-                    self.describe(address),
-                    f"the caller still owns {record.held} reference(s), the callee released them",
-                )
+                rule, who = "object.released-too-often", self.describe(address)
+                text = f"the caller still owns {record.held} reference(s), the callee released them"
+                self.runtime.checks.report(rule, who, text)
             record.destroyed = True
             if record.destroy is not None:
                 record.destroy(address)
@@ -230,11 +224,8 @@ class Objects(Chapter):
                 continue
             record.reported = True
             count = at(abi.TVMFFIObject, record.address).combined_ref_count
-            detail = (
-                f"{count & STRONG_MASK} strong and {(count >> 32) - 1} weak reference(s) remain"
-            )
-            if record.destroyed:
-                detail = f"{count >> 32} weak reference(s) remain"
+            weak = (count >> 32) - (not record.destroyed)
+            detail = f"{count & STRONG_MASK} strong and {weak} weak reference(s) remain"
             key = self.runtime.types.key_of(record.type_index)
             self.runtime.checks.report("object.leaked", key, detail, function=record.born)
         self.check_quarantine()
@@ -247,12 +238,8 @@ class Objects(Chapter):
             changed = heap.changed(block)
             if changed:
                 self._report_write(block, changed)
-        self.dead = {
-            address: record
-            for address, record in self.dead.items()
-            if record.block not in heap.quarantine
-        }
         heap.drain()
+        self.dead.clear()
 
     def _report_write(self, block: Block, changed: list[int]) -> None:
         """Report a change of quarantined memory: of the counter, or of other bytes."""
@@ -290,7 +277,7 @@ class Objects(Chapter):
 
         def destroy(_address: int) -> None:
             if deleter:
-                _POINTER_CALL(deleter)(handle)
+                POINTER_CALL(deleter)(handle)
 
         record = self.new(type_index, abi.HEADER_SIZE + 8, destroy)
         write_pointer(record.address + abi.HEADER_SIZE, handle)

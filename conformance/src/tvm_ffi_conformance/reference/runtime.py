@@ -27,22 +27,19 @@ from .maps import Maps
 from .memory import Heap
 from .modules import Modules
 from .objects import Objects
+from .reflection import Reflection
 from .sequences import Sequences
 from .strings import Strings
 from .tensors import Tensors
-from .trampoline import Trampoline
+from .trampoline import PROTOTYPES, Trampoline
 from .types import Types
 from .values import Pending, Raised, Values
 
 # c-abi.md, "6.1 Conventions": functions that cannot report errors end the process.
 ABORTS = {
-    "TVMFFIGetTypeInfo",
-    "TVMFFITypeGetOrAllocIndex",
-    "TVMFFIGetTypeAttrColumn",
-    "TVMFFIGetCustomAllocator",
-    "TVMFFIEnvGetStream",
-    "TVMFFIEnvGetDLPackManagedTensorAllocator",
-}
+    "TVMFFIGetTypeInfo", "TVMFFITypeGetOrAllocIndex", "TVMFFIGetTypeAttrColumn",
+    "TVMFFIGetCustomAllocator", "TVMFFIEnvGetStream", "TVMFFIEnvGetDLPackManagedTensorAllocator",
+}  # fmt: skip
 
 
 class Runtime:
@@ -70,27 +67,19 @@ class Runtime:
         self._bind()
         self.convert = Convert(self)
         self.builtins = Builtins(self)
+        self.reflection = Reflection(self)
 
     def _bind(self) -> None:
         """Connect the trampoline's functions to the methods of the chapters."""
-        chapters = [self, *vars(self).values()]
-        for name, prototype in abi.FUNCTIONS.items():
-            method = next(getattr(c, name) for c in chapters if hasattr(c, name))
-            self.trampoline.bind(name, self._boundary(name, prototype, method))
-        stored = {
-            "object_deleter": self.objects.on_deleter,
-            "allocate": self.objects.on_allocate,
-            "delete_space": self.objects.on_delete_space,
-            "update_backtrace": self.errors.on_update_backtrace,
-            "safe_call": self.functions.on_safe_call,
-            "data_deleter": self.sequences.on_data_deleter,
-            "managed_deleter": self.tensors.on_managed_deleter,
-            "managed_versioned_deleter": self.tensors.on_managed_deleter,
-            "set_error": self.environment.on_set_error,
-            "thread_exit": self._on_thread_exit,
-        }
-        for name, method in stored.items():
-            self.trampoline.bind(f"tvm_ffi_reference_{name}", self._stored(name, method))
+        for name, prototype in PROTOTYPES.items():
+            # The function pointers that objects store are bound to methods such as `on_safe_call`.
+            own = name.replace("tvm_ffi_reference_", "on_")
+            chapter = next((c for c in (self, *vars(self).values()) if hasattr(c, own)), None)
+            if chapter:  # `Reflection` binds the others
+                method = getattr(chapter, own)
+                stored = lambda *given, m=method: m(*_zeros(given))  # noqa: E731
+                boundary = self._boundary(name, prototype, method)
+                self.trampoline.bind(name, boundary if own == name else stored)
 
     def guard(self, name: str, body: Callable[[], object]) -> int:
         """Run `body`; return its code, or -1 with the error stored for the caller."""
@@ -132,16 +121,7 @@ class Runtime:
         except Raised as failure:
             abort(name, "\n".join([failure.message, *map(str, self.checks.violations)]))
 
-    def _stored(self, name: str, method: Callable[..., object]) -> Callable[..., object]:
-        """Return the callback for a function pointer that objects store."""
-
-        def call(*arguments: int | None) -> object:
-            return method(*_zeros(arguments))
-
-        call.__name__ = name
-        return call
-
-    def _on_thread_exit(self, number: int) -> None:
+    def on_thread_exit(self, number: int) -> None:
         """Release the state of a native thread that ends."""
         self.checks.forget_thread(number)
         self.errors.forget_thread(number)

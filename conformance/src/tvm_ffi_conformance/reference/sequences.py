@@ -8,11 +8,9 @@ import ctypes
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import cell, read_int64s, write_int64s
-from .objects import BOTH
+from .memory import POINTER_CALL, cell, read_int64s, write_int64s
 from .values import ANY_SIZE, Raised, any_at, copy_any, write_any
 
-_DATA_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFISeqCell)
 _SHAPE_SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.TVMFFIShapeCell)
 SEQUENCES = (abi.kTVMFFIArray, abi.kTVMFFIList)
@@ -80,7 +78,7 @@ class Sequences(Chapter):
         for address in self.elements(handle):
             self.runtime.values.release(address)
         if content.data_deleter:
-            _DATA_DELETER(content.data_deleter)(content.data)
+            POINTER_CALL(content.data_deleter)(content.data)
 
     def elements(self, handle: int) -> list[int]:
         """Return the addresses of the elements."""
@@ -91,11 +89,6 @@ class Sequences(Chapter):
         found = (self.runtime.values.object_of(address) for address in self.elements(handle))
         return [reference for reference in found if reference]
 
-    def is_unique(self, handle: int) -> bool:
-        """Return True if copy-on-write may change the object in place."""
-        # c-abi.md, "4.2 Counting protocol": the whole counter equals one strong and one weak.
-        return ctypes.c_uint64.from_address(handle).value == BOTH
-
     def reserve(self, handle: int, capacity: int) -> None:
         """Make room for `capacity` elements."""
         content = cell(abi.TVMFFISeqCell, handle)
@@ -105,7 +98,7 @@ class Sequences(Chapter):
         if content.size:
             ctypes.memmove(buffer, content.data, ANY_SIZE * content.size)
         old, content.data, content.capacity = content.data, buffer, capacity
-        _DATA_DELETER(content.data_deleter)(old)
+        POINTER_CALL(content.data_deleter)(old)
         content.data_deleter = self.runtime.trampoline.address("tvm_ffi_reference_data_deleter")
 
     def item(self, handle: int, position: int) -> int:

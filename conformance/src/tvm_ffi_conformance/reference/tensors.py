@@ -10,21 +10,15 @@ from typing import NamedTuple
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import at, cell, read_int64s, write_int64s, write_pointer
+from .memory import POINTER_CALL, at, cell, read_int64s, write_int64s, write_pointer
 from .values import Raised, any_at
 
-_POINTER_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 # abi-overview.rst, "Tensor": TensorObj has no other members besides Object and DLTensor.
 _SIZE = abi.HEADER_SIZE + ctypes.sizeof(abi.DLTensor)
 # c-abi.md, "6.8 Tensors": devices whose data pointer is an address.
 _ADDRESS_DEVICES = {
-    abi.kDLCPU,
-    abi.kDLCUDA,
-    abi.kDLCUDAHost,
-    abi.kDLROCM,
-    abi.kDLROCMHost,
-    abi.kDLCUDAManaged,
-}
+    abi.kDLCPU, abi.kDLCUDA, abi.kDLCUDAHost, abi.kDLROCM, abi.kDLROCMHost, abi.kDLCUDAManaged,
+}  # fmt: skip
 
 
 class TensorInfo(NamedTuple):
@@ -48,14 +42,9 @@ def read_tensor(tensor: abi.DLTensor) -> TensorInfo:
     # c-abi.md, "8.2 Tensor extra storage": readers cope with null strides.
     shape = read_int64s(tensor.shape, tensor.ndim)
     strides = read_int64s(tensor.strides, tensor.ndim) if tensor.strides else compact_strides(shape)
-    return TensorInfo(
-        tensor.data or 0,
-        (tensor.device.device_type, tensor.device.device_id),
-        (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes),
-        shape,
-        strides,
-        tensor.byte_offset,
-    )
+    device = (tensor.device.device_type, tensor.device.device_id)
+    dtype = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
+    return TensorInfo(tensor.data or 0, device, dtype, shape, strides, tensor.byte_offset)
 
 
 def is_contiguous(tensor: abi.DLTensor) -> bool:
@@ -129,7 +118,7 @@ class Tensors(Chapter):
         def destroy(_address: int) -> None:
             # tensor-and-dlpack.txt, "DLPack Tensors": the deleter releases ownership.
             if source.deleter:
-                _POINTER_CALL(source.deleter)(managed)
+                POINTER_CALL(source.deleter)(managed)
 
         self.runtime.objects.records[address].destroy = destroy
         return address
@@ -142,8 +131,7 @@ class Tensors(Chapter):
         if tensor.device.device_type in _ADDRESS_DEVICES:
             address += tensor.data or 0
         if alignment > 0 and address % alignment:
-            text = f"FromDLPack: Data is not aligned to {alignment} bytes."
-            raise Raised("RuntimeError", text)
+            raise Raised("RuntimeError", f"FromDLPack: Data is not aligned to {alignment} bytes.")
         if contiguous and not is_contiguous(tensor):
             raise Raised("RuntimeError", "FromDLPack: Tensor is not contiguous.")
 
@@ -194,6 +182,8 @@ class Tensors(Chapter):
             return
         self.runtime.heap.release(managed)
         self.runtime.objects.decref(tensor)
+
+    on_managed_versioned_deleter = on_managed_deleter
 
     def TVMFFITensorToDLPack(self, from_: int, out: int) -> None:
         self._export(from_, abi.DLManagedTensor, out)

@@ -27,7 +27,17 @@ from typing import Callable
 from tvm_ffi_conformance import abi
 
 # Callbacks whose addresses the reference stores in objects, managed tensors and tables.
-CALLBACKS = abi.prototypes("""
+# Creators and setters of built-in types have no context: one for each type and for each field.
+FIELD_KINDS = ["int64", "int32", "bool", "float64", "pointer", "dtype", "device", "any", "object"]
+CREATORS = [f"create_{number}" for number in range(9)]
+SETTERS = [f"set_{number}" for number in range(18)]
+_REFLECTION = [
+    *(f"int tvm_ffi_reference_get_{kind}(void* field, TVMFFIAny* result)" for kind in FIELD_KINDS),
+    *(f"int tvm_ffi_reference_{name}(void* field, const TVMFFIAny* value)" for name in SETTERS),
+    *(f"int tvm_ffi_reference_{name}(TVMFFIObjectHandle* result)" for name in CREATORS),
+]
+CALLBACKS = abi.prototypes(
+    """
 void tvm_ffi_reference_object_deleter(void* self, int flags)
 void tvm_ffi_reference_update_backtrace(void* self, const TVMFFIByteArray* text, int32_t mode)
 int tvm_ffi_reference_safe_call(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result)
@@ -38,7 +48,9 @@ void* tvm_ffi_reference_allocate(uint64_t size, uint64_t alignment, int32_t inde
 void tvm_ffi_reference_delete_space(void* space)
 void tvm_ffi_reference_set_error(void* context, const char* kind, const char* message)
 void tvm_ffi_reference_thread_exit(void* number)
-""")
+"""
+    + "\n".join(_REFLECTION)
+)
 PROTOTYPES = {**abi.FUNCTIONS, **CALLBACKS}
 
 _PRELUDE = """\
@@ -74,9 +86,7 @@ static void missing_member(void) {
   fputs("tvm_ffi_conformance.reference: C++ members of ModuleObj are not implemented\\n", stderr);
   abort();
 }
-EXPORT void (*tvm_ffi_reference_vtable[12])(void) = {
-    missing_member, missing_member, missing_member, missing_member, missing_member, missing_member,
-    missing_member, missing_member, missing_member, missing_member, missing_member, missing_member};
+EXPORT void (*tvm_ffi_reference_vtable[12])(void) = {[0 ... 11] = missing_member};
 
 /* Numbers of threads are never used again, unlike the identifiers of the system. */
 static pthread_key_t key;
@@ -137,17 +147,11 @@ def _definition(index: int, name: str) -> str:
     types = [_plain(parameter.c_type) for parameter in prototype.parameters]
     names = [f"a{position}" for position in range(len(types))]
     returns = _plain(prototype.returns)
-    text = {
-        "returns": returns,
-        "name": name,
-        "index": index,
-        "parameters": ", ".join(map(" ".join, zip(types, names))) or "void",
-    }
+    parameters = ", ".join(map(" ".join, zip(types, names))) or "void"
+    text = {"returns": returns, "name": name, "index": index, "parameters": parameters}
     if returns == "TVMFFIByteArray":
-        arguments = ", ".join([*names, "&result"])
-        return _STRUCT_RESULT.format(
-            types=", ".join([*types, "void*"]), arguments=arguments, **text
-        )
+        text["types"] = ", ".join([*types, "void*"])
+        return _STRUCT_RESULT.format(arguments=", ".join([*names, "&result"]), **text)
     call = f"function({', '.join(names)})"
     jump = f"if (function) {call};" if returns == "void" else f"return function ? {call} : 0;"
     return _FUNCTION.format(types=", ".join(types) or "void", jump=jump, **text)
@@ -156,10 +160,8 @@ def _definition(index: int, name: str) -> str:
 def source() -> str:
     """Return the C source of the trampoline."""
     names = list(PROTOTYPES)
-    prelude = _PRELUDE % {
-        "count": len(names),
-        "thread_exit": names.index("tvm_ffi_reference_thread_exit"),
-    }
+    thread_exit = names.index("tvm_ffi_reference_thread_exit")
+    prelude = _PRELUDE % {"count": len(names), "thread_exit": thread_exit}
     definitions = [_definition(index, name) for index, name in enumerate(names)]
     return "\n".join([prelude, *definitions])
 
@@ -200,11 +202,8 @@ class Trampoline:
 
     def __init__(self, path: str | None = None) -> None:
         if path is None and is_runtime_loaded():
-            raise RuntimeError(
-                f"Reference(): expected a process without a runtime, but {abi.SONAME} is loaded "
-                "already; libraries would bind to it. Start a fresh process that does not import "
-                "tvm_ffi."
-            )
+            text = f"expected a process without a runtime, but {abi.SONAME} is loaded already"
+            raise RuntimeError(f"Reference(): {text}; start a process that does not import tvm_ffi")
         with tempfile.TemporaryDirectory() as folder:  # the file may go once it is mapped
             path = path or str(build(Path(folder)))
             self.library = abi.declare(ctypes.CDLL(path, mode=os.RTLD_GLOBAL | os.RTLD_NOW))

@@ -8,12 +8,13 @@ are in memory that never moves and is never released.
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass
 
 from tvm_ffi_conformance import abi
 
 from .chapter import Chapter
-from .memory import at, read_byte_array, text_at, write_pointer
+from .memory import at, read_byte_array, read_pointer, text_at, write_pointer
 from .values import ANY_SIZE, Raised, any_at, copy_any
 
 _STATIC_SIZE = abi.kTVMFFIDynObjectBegin
@@ -27,19 +28,44 @@ __data_from_json__ __s_equal__ __s_hash__ __ffi_enum__ __s_visit__ __s_mutate__
 __s_maybe_inplace_mutate__
 """
 COLUMNS = _COLUMN_NAMES.split()
-# c-abi.md, "2.2 Types the runtime registers dynamically while loading": key and parent.
-DYNAMIC_TYPES = {
-    "ffi.EnumState": "ffi.Object",
-    "ffi.Enum": "ffi.Object",
-    "ffi.IntEnum": "ffi.Enum",
-    "ffi.StrEnum": "ffi.Enum",
-    "ffi.reflection.AccessStep": "ffi.Object",
-    "ffi.reflection.AccessPath": "ffi.Object",
-    "ffi.StructuralVisitor": "ffi.Object",
-    "ffi.VisitErrorContext": "ffi.Object",
-    "ffi.StructuralMutator": "ffi.Object",
-    "ffi.StructuralKey": "ffi.Object",
-}
+# c-abi.md, "2.2 Types the runtime registers dynamically while loading", "8. In-memory layout of
+# built-in objects" and "11.2 Field info": the types with metadata.  A type: key, parent, total
+# size, kind of structural equality, `new` if it has a creator, `final` if no type derives from it.
+# Below it each field: name, schema, offset, names of flags.
+TYPES = """
+ffi.Object - 24 0
+ffi.Module ffi.Object 48 0 final
+    imports_ ffi.Array[Any] 24
+ffi.VisitInterrupt ffi.Object 40 0 new final
+    value Any 24 HasDefault
+ffi.BigInt ffi.Object 32 0 final
+ffi.EnumState ffi.Object 48 0 new final
+    entries ffi.List[ffi.Object] 24 InitOff
+    indexes ffi.Dict[Any,ffi.Object] 32 InitOff
+    attrs ffi.Dict[ffi.String,ffi.Dict[ffi.Object,Any]] 40 InitOff
+ffi.Enum ffi.Object 48 5 new
+    _int_index int 24 SEqHashIgnore
+    _str_index ffi.String 32
+ffi.IntEnum ffi.Enum 48 5 new
+    value int 24 SEqHashIgnore InitOff
+ffi.StrEnum ffi.Enum 48 5 new
+    value ffi.String 32 SEqHashIgnore InitOff
+ffi.reflection.AccessStep ffi.Object 48 4 new final
+    kind int32 24
+    key Any 32
+ffi.reflection.AccessPath ffi.Object 48 4 new final
+    parent Optional[ffi.Object] 24
+    step Optional[ffi.reflection.AccessStep] 32
+    depth int32 40
+ffi.StructuralVisitor ffi.Object 40 0
+ffi.VisitErrorContext ffi.Object 40 0 new final
+    reverse_visit_pattern ffi.List[ffi.Object] 24
+    prev_error_context Optional[ffi.Object] 32
+ffi.StructuralMutator ffi.Object 40 0
+ffi.StructuralKey ffi.Object 48 0 new final
+    key Any 24
+    hash_i64 int 40
+"""
 
 
 @dataclass
@@ -70,8 +96,8 @@ class Types(Chapter):
             is_root = index == abi.kTVMFFIObject
             parent = None if is_root else abi.kTVMFFIObject
             self._add(index, key, parent, Slots(1, 1, can_overflow=is_root))
-        for key, parent_key in DYNAMIC_TYPES.items():
-            parent = self.keys[parent_key]
+        for key, parent_key in re.findall(r"^(\S+) (ffi\S+)", TYPES, re.MULTILINE):
+            parent = self.keys[parent_key]  # static types are registered already
             children = 2 if key == "ffi.Enum" else 0
             self.allocate(key, -1, self._depth(parent) + 1, children, True, parent)
         for name in COLUMNS:
@@ -87,6 +113,17 @@ class Types(Chapter):
             return f"type {index}"
         return read_byte_array(self.info(index).type_key).decode()
 
+    def ancestors(self, index: int) -> list[int]:
+        """Return the indices of the ancestors of a type, root first."""
+        info = self.info(index)
+        addresses = (info.type_ancestors + 8 * position for position in range(info.type_depth))
+        return [at(abi.TVMFFITypeInfo, read_pointer(each)).type_index for each in addresses]
+
+    def is_a(self, index: int, key: str) -> bool:
+        """Return True if a type has the key, or an ancestor that has it."""
+        # abi-overview.rst, "Inheritance Checking".
+        return self.keys.get(key) in {index, *self.ancestors(index)}
+
     def _depth(self, index: int) -> int:
         return self.info(index).type_depth
 
@@ -99,16 +136,11 @@ class Types(Chapter):
         info.type_key_hash = hash_type_key(key.encode())
         # abi-overview.rst, "Inheritance Checking": each node points to its ancestors.
         # c-abi.md, "5. Structs": root first, as many as the depth.
-        ancestors: list[int] = []
-        if parent is not None:
-            depth = self._depth(parent)
-            source = self.info(parent).type_ancestors
-            ancestors = list((ctypes.c_uint64 * depth).from_address(source)) if depth else []
-            ancestors.append(self.infos[parent])
+        ancestors = [] if parent is None else [*self.ancestors(parent), parent]
         info.type_depth = len(ancestors)
         info.type_ancestors = self.runtime.heap.permanent(8 * max(len(ancestors), 1))
         for position, ancestor in enumerate(ancestors):
-            write_pointer(info.type_ancestors + 8 * position, ancestor)
+            write_pointer(info.type_ancestors + 8 * position, self.infos[ancestor])
         self.infos[index], self.keys[key], self._slots[index] = address, index, slots
 
     def _copy_text(self, text: bytes, target: abi.TVMFFIByteArray) -> None:
@@ -190,18 +222,15 @@ class Types(Chapter):
             self.runtime.objects.require(handle, "info")
             self.runtime.objects.hold(handle)
 
-    def _field_names(self, index: int) -> list[bytes]:
-        info = self.info(index)
-        size = ctypes.sizeof(abi.TVMFFIFieldInfo)
-        return [
-            read_byte_array(at(abi.TVMFFIFieldInfo, info.fields + size * i).name)
-            for i in range(info.num_fields)
-        ]
+    def fields(self, index: int) -> list[abi.TVMFFIFieldInfo]:
+        """Return the fields of a type, without those of its ancestors."""
+        info, size = self.info(index), ctypes.sizeof(abi.TVMFFIFieldInfo)
+        return [at(abi.TVMFFIFieldInfo, info.fields + size * i) for i in range(info.num_fields)]
 
     def TVMFFITypeRegisterField(self, type_index: int, info: int) -> None:
         entry = self._require(type_index)
         name = read_byte_array(at(abi.TVMFFIFieldInfo, info).name)
-        if name in self._field_names(type_index):
+        if name in [read_byte_array(field.name) for field in self.fields(type_index)]:
             text = f"Field `{name.decode()}` is already registered for {self.key_of(type_index)}"
             raise Raised("InternalError", text)
         count = entry.num_fields
@@ -254,25 +283,28 @@ class Types(Chapter):
             return 0
         return column.data + index * ANY_SIZE
 
-    def TVMFFITypeRegisterAttr(self, type_index: int, attr_name: int, attr_value: int) -> None:
-        name = text_at(attr_name)
+    def set_attribute(self, index: int, name: str, value: int) -> None:
+        """Store the value at the address `value` as an attribute of a type."""
         column = self._column(name)
-        if type_index == abi.kTVMFFINone:  # ensures that the column exists
+        if index == abi.kTVMFFINone:  # ensures that the column exists
             return
-        if self.attribute(type_index, name):
-            text = f"TypeAttr `{name}` is already registered for type index {type_index}"
+        if self.attribute(index, name):
+            text = f"TypeAttr `{name}` is already registered for type index {index}"
             raise Raised("RuntimeError", text)
-        if not self.runtime.values.check(attr_value, "attr_value"):
-            raise Raised("InternalError", "`attr_value` is not a valid value")
-        if type_index >= self._capacity[name]:
-            capacity = max(2 * self._capacity[name], type_index + 1)
+        if index >= self._capacity[name]:
+            capacity = max(2 * self._capacity[name], index + 1)
             data = self.runtime.heap.permanent(capacity * ANY_SIZE)
             if column.size:
                 ctypes.memmove(data, column.data, column.size * ANY_SIZE)
             column.data, self._capacity[name] = data, capacity
-        copy_any(attr_value, column.data + type_index * ANY_SIZE)
-        self._retain(any_at(column.data, type_index))
-        column.size = max(column.size, type_index + 1)
+        copy_any(value, column.data + index * ANY_SIZE)
+        self._retain(any_at(column.data, index))
+        column.size = max(column.size, index + 1)
+
+    def TVMFFITypeRegisterAttr(self, type_index: int, attr_name: int, attr_value: int) -> None:
+        if type_index and not self.runtime.values.check(attr_value, "attr_value"):
+            raise Raised("InternalError", "`attr_value` is not a valid value")
+        self.set_attribute(type_index, text_at(attr_name), attr_value)
 
     def TVMFFIGetTypeAttrColumn(self, attr_name: int) -> int:
         # c-abi.md, "6.6 Types and reflection": null if the column was never created.

@@ -16,11 +16,9 @@ MASK64 = 2**64 - 1
 # tensor-and-dlpack.txt, "From Non-Owning Tensor": a view of a tensor cannot become an owned value.
 # abi-overview-2025.txt, "AnyView and Managed Any": raw strings and byte arrays become managed ones.
 BORROWED = {
-    abi.kTVMFFIDLTensorPtr: "DLTensor*",
-    abi.kTVMFFIRawStr: "const char*",
-    abi.kTVMFFIByteArrayPtr: "TVMFFIByteArray*",
-    abi.kTVMFFIObjectRValueRef: "ObjectRValueRef",
-}
+    abi.kTVMFFIDLTensorPtr: "DLTensor*", abi.kTVMFFIByteArrayPtr: "TVMFFIByteArray*",
+    abi.kTVMFFIRawStr: "const char*", abi.kTVMFFIObjectRValueRef: "ObjectRValueRef",
+}  # fmt: skip
 _SMALL = (abi.kTVMFFISmallStr, abi.kTVMFFISmallBytes)
 _LAST_PLAIN = abi.kTVMFFIUnchanged
 

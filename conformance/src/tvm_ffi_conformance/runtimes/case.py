@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ REGISTRY: dict[str, Case] = {}
 
 def parse_level(text: str) -> tuple[int, ...]:
     """Return the level that text such as ``0.1.8`` names."""
+    if not re.fullmatch(r"\d+(\.\d+){2}", text):
+        raise ValueError(f"expected a level such as 0.1.8, got {text!r}")
     return tuple(int(part) for part in text.split("."))
 
 
