@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake", "include",
            "runtime", "rust", "src")  # fmt: skip
 # The release of Debian that has a CPython.
-SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
+SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid", "3.15": "sid"}
 # The C library of this release is older than the one that the compiler links; the other releases
 # run with their own.
 LIBRARIES_FROM = {"3.9": "3.11"}
@@ -137,11 +137,11 @@ def one(folder: Path, pattern: str) -> Path:
 def debian_root(roots: Path, python: str, machine: str) -> Path:
     """Return the folder with a CPython, its headers and its libraries; unpack it if necessary."""
     suite, debian = SUITES[python], ARCHITECTURES[machine].debian
-    root = roots / f"{suite}-{debian}"
+    root = roots / f"python{python}-{debian}"
     if not root.is_dir():
         if shutil.which("mmdebstrap") is None:
             raise RuntimeError(f"CPython {python} for {machine} needs mmdebstrap, which is missing")
-        partial = root.with_suffix(".partial")
+        partial = root.with_name(f"{root.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         roots.mkdir(parents=True, exist_ok=True)
         run("mmdebstrap", "--variant=extract", f"--arch={debian}",
