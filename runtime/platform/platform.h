@@ -4,7 +4,7 @@
 //
 // A source file is named after the systems or the format that it supports:
 //     posix_*    Linux, macOS and other POSIX systems
-//     linux_*, darwin_*, windows_*, wasi_*
+//     linux_*, darwin_*, windows_*, wasm_*
 //     elf_*, macho_*, pe_*    libraries in ELF, Mach-O and PE files
 //     itanium_*  the Itanium C++ ABI, which all supported compilers implement
 // Where a system lacks a facility, a function returns the value that its comment calls "not
@@ -100,6 +100,16 @@ void* ExtendMapped(intptr_t file, size_t offset, size_t size, int* error);
 // Writes bytes at an offset; returns false and the system's error code in *error on failure.
 bool WriteFile(intptr_t file, size_t offset, const void* bytes, size_t size, int* error) noexcept;
 void UnmapFile(void* memory, size_t size) noexcept;
+
+// ---- Numbers ----------------------------------------------------------------------------------
+// Neither function depends on the locale.
+
+// Converts a JSON number to the nearest double.  Returns false if the number is outside the range
+// of double; *value is then undefined.
+bool ParseDouble(std::string_view text, double* value);
+// Writes a number as printf's "%.*g" does in the C locale, without NUL, and returns the number
+// of characters, at most 32.  `digits` is at most 17.
+size_t PrintDouble(double value, int digits, char* out) noexcept;
 
 // ---- Processes --------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of CUDA modules with a stand-in driver that has the real driver's SONAME: the program links
 # with it, so the runtime finds it when it loads libcuda.so.1.
-add_library(fake_driver SHARED fake_driver/fake_driver.c)
+add_library(fake_driver ${TVM_FFI_SHARED} fake_driver/fake_driver.c)
 set_target_properties(fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_driver)
 target_link_libraries(fake_driver PRIVATE Threads::Threads)

@@ -6,6 +6,8 @@
 
 #include <charconv>
 
+#include "../platform/platform.h"
+
 namespace tvm::ffi::extra {
 namespace {
 
@@ -19,8 +21,7 @@ void AppendInt(int64_t value, std::string* out) {
 // significant digits, no trailing zeros.
 void AppendFloat(double value, std::string* out) {
   char digits[32];
-  auto end = std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::general, 6);
-  out->append(digits, end.ptr);
+  out->append(digits, platform::PrintDouble(value, 6, digits));
 }
 
 void AppendExtents(const int64_t* extents, size_t count, std::string* out) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON numbers: parser and printer over std::from_chars and std::to_chars.
+// JSON numbers: parser and printer.
 #include "json/number.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
+
+#include "../platform/platform.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -39,9 +41,7 @@ bool IsAboveOne(std::string_view text) {
 
 JsonNumberError ParseDouble(std::string_view text, Any* value) {
   double number = 0;
-  const char* end = text.data() + text.size();
-  std::from_chars_result result = std::from_chars(text.data(), end, number);
-  if (result.ec == std::errc::result_out_of_range) {
+  if (!platform::ParseDouble(text, &number)) {
     bool negative = text[0] == '-';
     if (IsAboveOne(text.substr(negative ? 1 : 0))) return JsonNumberError::kTooLarge;
     number = negative ? -0.0 : 0.0;
@@ -98,8 +98,7 @@ void AppendJsonNumber(double value, std::string* out) {
     return;
   }
   char text[32];
-  char* end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 17).ptr;
-  std::string_view digits(text, static_cast<size_t>(end - text));
+  std::string_view digits(text, platform::PrintDouble(value, 17, text));
   *out += digits;
   if (digits.find_first_of(".e") == std::string_view::npos) *out += ".0";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebAssembly with WASI: one program without threads of its own, stack walks and other libraries.
+// WebAssembly: one program without threads, processes, stack walks and other libraries.
 #include <cerrno>
 
 #include "platform.h"
