@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ class Platform:
     emulator: str = ""  # program without which the tests cannot run; "" if it is the machine itself
     runs: bool = True  # False: the targets are only compiled and linked
     variables: tuple[tuple[str, str], ...] = ()  # for the emulator
+    exports: str = ""  # Mach-O library whose exported names are compared with the list
 
 
 PLATFORMS = {
@@ -47,7 +50,7 @@ PLATFORMS = {
     "arm-linux-gnueabihf": Platform(("tvm_ffi_minimal",), runs=False),
     "x86_64-linux-musl": Platform(PORTABLE),
     "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
-    "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False),
+    "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False, exports="lib/libtvm_ffi.dylib"),
 }
 
 
@@ -102,8 +105,12 @@ def _run_platform(name: str, folder: Path, doctest: Path, jobs: str) -> tuple[st
     )
     if not run(*configure) or not run(*compile_):
         return "no", "", False
+    if platform.exports:
+        difference = _unexpected_exports((folder / platform.exports).read_bytes())
+        if difference:
+            return "yes", f"not run, exported names differ: {difference}", False
     if not platform.runs:
-        return "yes", "not run", True
+        return "yes", "not run" + ", exported names as listed" * bool(platform.exports), True
     if platform.emulator and shutil.which(platform.emulator) is None:
         return "yes", f"not run: {platform.emulator} is missing", False
     results = folder / "results.xml"
@@ -121,6 +128,40 @@ def _summary(results: Path) -> tuple[str, bool]:
     failed = [case.get("name", "") for case in cases if case.get("status") != "run"]
     text = f"{len(cases) - len(failed)} of {len(cases)} tests pass"
     return text + "".join(f", {name} fails" for name in failed), not failed
+
+
+def _unexpected_exports(library: bytes) -> str:
+    """Return the differences between the exported names of a Mach-O library and the list.
+
+    The list is the C++ names of cmake/exports.map and the C functions that the headers declare.
+    """
+    names = re.findall(r"^ +(_Z\w+);", (ROOT / "cmake/exports.map").read_text("utf-8"), re.M)
+    declaration = re.compile(r"TVM_FFI_DLL\s[^;{}()]*?\b(TVMFFI\w+)\(")
+    for header in (ROOT / "include/tvm/ffi").rglob("*.h"):
+        names += declaration.findall(header.read_text("utf-8"))
+    expected, exported = set(names), _macho_exports(library)
+    missing = [f"-{name}" for name in sorted(expected - exported)]
+    return " ".join(missing + [f"+{name}" for name in sorted(exported - expected)])
+
+
+def _macho_exports(library: bytes) -> set[str]:
+    """Return the names that a 64-bit Mach-O library exports, without their leading underscore."""
+    magic, *_, num_commands, _, _, _ = struct.unpack_from("<8I", library)
+    if magic != 0xFEEDFACF:
+        sys.exit("expected a 64-bit Mach-O library")
+    offset, names = 32, set()
+    for _ in range(num_commands):
+        command, size = struct.unpack_from("<2I", library, offset)
+        if command == 2:  # LC_SYMTAB
+            symbols, num_symbols, strings, _ = struct.unpack_from("<4I", library, offset + 8)
+            for symbol in struct.iter_unpack("<IBBHQ", library[symbols:][: num_symbols * 16]):
+                name, kind = strings + symbol[0], symbol[1]
+                # External, and neither undefined, nor private (N_PEXT), nor debugging (N_STAB).
+                if kind & 0xF1 == 1 and kind & 0x0E:
+                    end = library.index(b"\0", name)
+                    names.add(library[name:end].decode().removeprefix("_"))
+        offset += size
+    return names
 
 
 def _doctest(build: Path) -> Path:
