@@ -22,10 +22,11 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("tvm_ffi_shared", "tvm_ffi_minimal", "tvm_ffi_testing")
+C_TESTS = ("layout_test_c", "layout_test_cc", "c_client_test")
 # Test programs that need nothing of the system but threads.
 PORTABLE = (
-    "layout_test_c", "layout_test_cc", "c_client_test", "cpp_values", "cpp_container",
-    "cpp_reflection", "cpp_serialization", "cpp_structural",
+    *C_TESTS, "cpp_values", "cpp_container", "cpp_reflection", "cpp_serialization",
+    "cpp_structural",
 )  # fmt: skip
 
 
@@ -47,7 +48,11 @@ PLATFORMS = {
     "riscv64-linux-gnu": Platform(
         PORTABLE, "qemu-riscv64-static", variables=(("QEMU_LD_PREFIX", "/usr/riscv64-linux-gnu"),)
     ),
-    "arm-linux-gnueabihf": Platform(("tvm_ffi_minimal",), runs=False),
+    "arm-linux-gnueabihf": Platform(
+        ("tvm_ffi_minimal", *C_TESTS),
+        "qemu-arm-static",
+        variables=(("QEMU_LD_PREFIX", "/usr/arm-linux-gnueabihf"),),
+    ),
     "x86_64-linux-musl": Platform(PORTABLE),
     "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
     "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False, exports="lib/libtvm_ffi.dylib"),
@@ -149,19 +154,42 @@ def _macho_exports(library: bytes) -> set[str]:
     magic, *_, num_commands, _, _, _ = struct.unpack_from("<8I", library)
     if magic != 0xFEEDFACF:
         sys.exit("expected a 64-bit Mach-O library")
-    offset, names = 32, set()
+    offset, trie = 32, b""
     for _ in range(num_commands):
         command, size = struct.unpack_from("<2I", library, offset)
-        if command == 2:  # LC_SYMTAB
-            symbols, num_symbols, strings, _ = struct.unpack_from("<4I", library, offset + 8)
-            for symbol in struct.iter_unpack("<IBBHQ", library[symbols:][: num_symbols * 16]):
-                name, kind = strings + symbol[0], symbol[1]
-                # External, and neither undefined, nor private (N_PEXT), nor debugging (N_STAB).
-                if kind & 0xF1 == 1 and kind & 0x0E:
-                    end = library.index(b"\0", name)
-                    names.add(library[name:end].decode().removeprefix("_"))
+        position = {0x80000022: 40, 0x80000033: 8}.get(
+            command
+        )  # LC_DYLD_INFO_ONLY, ..._EXPORTS_TRIE
+        if position is not None:
+            start, length = struct.unpack_from("<2I", library, offset + position)
+            trie = library[start : start + length] or trie
         offset += size
-    return names
+    # A node: length of its symbol's description, the description, number of edges; for each edge,
+    # the characters that it appends, and the offset of its node.
+    nodes, names = [(0, b"")] if trie else [], set()
+    while nodes:
+        offset, name = nodes.pop()
+        described, offset = _uleb128(trie, offset)
+        if described:
+            names.add(name.decode().removeprefix("_"))
+        offset += described
+        for _ in range(trie[offset]):
+            end = trie.index(b"\0", offset + 1)
+            node, next_edge = _uleb128(trie, end + 1)
+            nodes.append((node, name + trie[offset + 1 : end]))
+            offset = next_edge - 1
+    return names - {"__dso_handle", "_mh_dylib_header", "_mh_execute_header"}  # of the linker
+
+
+def _uleb128(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the number that starts at the offset, and the offset after it."""
+    value = shift = 0
+    while True:
+        byte = data[offset]
+        value |= (byte & 0x7F) << shift
+        offset, shift = offset + 1, shift + 7
+        if byte < 0x80:
+            return value, offset
 
 
 def _doctest(build: Path) -> Path:
