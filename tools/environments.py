@@ -38,21 +38,31 @@ FLASHINFER = ("flashinfer-python==0.7.2", "nvidia-curand==10.4.0.35")
 # Linux on AArch64: packages of Debian that are unpacked, and the tools that its tests start.
 AARCH64_PACKAGES = "python3.11,libpython3.11-dev,libstdc++6,libgomp1,ca-certificates"
 AARCH64_TOOLS = ("ar", "as", "g++", "gcc", "ld", "nm", "objcopy", "objdump", "ranlib", "readelf")
-# Tests that cannot run in an emulator of processes, by reason.  qemu invents the start time of a
-# process for the process itself, so that other processes take a running one for dead.
+# Rust for it: Debian's compiler of the host with the library for AArch64; cargo is the host's.
+AARCH64_RUST = "aarch64-unknown-linux-gnu"
+AARCH64_RUST_LIBRARY = "libstd-rust-web-dev"
+AARCH64_RUST_COMPILER = "rustc-web,libstd-rust-web-dev"
+AARCH64_TESTS = ("tests/python", "tests/rust")
+# Tests that cannot run in an emulator of processes, with the reason.
 NOT_EMULATED = (
+    # qemu invents the start time of a process for the process itself, so that other processes take
+    # a running one for dead.
     "tests/python/cpp/test_processes.py",
     "tests/python/cpp/test_gpu.py",  # nvcc for AArch64
-    "tests/python/stub/test_rust.py",  # Rust's library for AArch64
+    "tests/python/stub/test_rust.py",  # rustc compiles for the host unless cargo calls it
     "tests/python/package/test_cmake_package.py",  # CMake builds for the host
     "tests/python/package/test_import.py",  # links programs with the Python of the host
     "tests/python/test_cuda.py",  # the device tests compile for the host
+    # Clippy of the host does not read the library of another release.
+    "tests/rust/test_crate.py::test_clippy_reports_no_warnings",
 )
 
-AARCH64_UNREGISTERED = """\
+BINFMT = Path("/proc/sys/fs/binfmt_misc")
+BINFMT_QEMU = Path("/usr/lib/binfmt.d/qemu-aarch64.conf")  # of Debian's qemu-user-static
+AARCH64_UNREGISTERED = f"""\
 The system starts no programs for AArch64. As root:
-  mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-  cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register"""
+  mount -t binfmt_misc binfmt_misc {BINFMT}
+  cat {BINFMT_QEMU} >{BINFMT}/register"""
 
 IS_FREE_THREADED = "import sys; sys.exit(sys._is_gil_enabled())"
 IS_FREE_THREADED_TSAN = (
@@ -174,17 +184,14 @@ def aarch64(arguments: argparse.Namespace) -> None:
     cross compilers.  Needs qemu-user-static registered for AArch64, mmdebstrap and
     crossbuild-essential-arm64.
     """
-    if not Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists():
-        sys.exit(AARCH64_UNREGISTERED)
+    _register_qemu()
     folder = arguments.build / "aarch64"
     root, site, tools = folder / "root", folder / "venv", folder / "bin"
     prefix = str(root)
     python = site / "bin" / "python"
 
     def unpack() -> None:
-        shutil.rmtree(root, ignore_errors=True)
-        options = ("--variant=extract", "--arch=arm64", f"--include={AARCH64_PACKAGES}")
-        _run("mmdebstrap", *options, "bookworm", root)
+        _unpack_debian(root, "arm64", AARCH64_PACKAGES)
         shutil.rmtree(root / "dev")  # qemu would search the host's devices there
         _new_folder(tools)
         for tool in AARCH64_TOOLS:
@@ -216,13 +223,44 @@ def aarch64(arguments: argparse.Namespace) -> None:
 
     _make(folder / ".unpacked", [ROOT / "pyproject.toml"], unpack)
     _make(folder / ".installed", [*_source_files(), folder / ".unpacked"], install_package)
+    rust = _aarch64_rust(folder, tools) if shutil.which("cargo") else {}
     path = os.pathsep.join([str(python.parent), str(tools), os.environ.get("PATH", os.defpath)])
-    ignored = (f"--ignore={test}" for test in NOT_EMULATED)
+    left_out = (f"--deselect={test}" for test in NOT_EMULATED)
     options = ("--numprocesses", arguments.jobs, "--dist", "loadfile")
     _run(
-        python, "-m", "pytest", *options, *_results(arguments, "aarch64"), *ignored,
-        *(arguments.rest or arguments.tests.split()), PATH=path, QEMU_LD_PREFIX=prefix,
+        python, "-m", "pytest", *options, *_results(arguments, "aarch64"), *left_out,
+        *(arguments.rest or AARCH64_TESTS), PATH=path, QEMU_LD_PREFIX=prefix, **rust,
     )  # fmt: skip
+
+
+def _aarch64_rust(folder: Path, tools: Path) -> dict[str, str]:
+    """Unpack a Rust compiler for AArch64; return the variables with which cargo uses it."""
+    compiler, library = folder / "rust-compiler", folder / "rust-library"
+    libraries = Path("usr/lib/rustlib")
+
+    def unpack() -> None:
+        _unpack_debian(compiler, "amd64", AARCH64_RUST_COMPILER)
+        _unpack_debian(library, "arm64", AARCH64_RUST_LIBRARY)
+        (compiler / libraries / AARCH64_RUST).symlink_to(library / libraries / AARCH64_RUST)
+        debian = f"LD_LIBRARY_PATH={compiler}/usr/lib/x86_64-linux-gnu exec {compiler}/usr/bin"
+        commands = {
+            "rustc": f"{debian}/rustc",
+            "rustdoc": f"{debian}/rustdoc",
+            "host-gcc": "exec /usr/bin/gcc -B/usr/bin",  # `ld` in PATH is that for AArch64
+        }
+        for name, command in commands.items():
+            (tools / name).write_text(f'#!/bin/sh\n{command} "$@"\n', encoding="utf-8")
+            (tools / name).chmod(0o755)
+
+    _make(folder / ".rust", [folder / ".unpacked"], unpack)
+    return {
+        "CARGO_BUILD_TARGET": AARCH64_RUST,
+        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": str(tools / "gcc"),
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER": str(tools / "host-gcc"),  # build scripts
+        "CARGO_TARGET_DIR": str(folder / "rust"),
+        "RUSTC": str(tools / "rustc"),
+        "RUSTDOC": str(tools / "rustdoc"),
+    }
 
 
 def flashinfer(arguments: argparse.Namespace) -> None:
@@ -401,6 +439,24 @@ def _new_folder(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def _unpack_debian(folder: Path, architecture: str, packages: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    options = ("--variant=extract", f"--arch={architecture}", f"--include={packages}")
+    _run("mmdebstrap", *options, "bookworm", folder)
+
+
+def _register_qemu() -> None:
+    """Have the kernel start programs for AArch64 with qemu; as root, register qemu if needed."""
+    if not (BINFMT / "register").exists() and os.geteuid() == 0:
+        _run("mount", "-t", "binfmt_misc", "binfmt_misc", BINFMT)
+    if (BINFMT / "qemu-aarch64").exists():
+        return
+    try:
+        (BINFMT / "register").write_bytes(BINFMT_QEMU.read_bytes().strip())
+    except OSError as error:
+        sys.exit(f"{AARCH64_UNREGISTERED}\n{error}")
 
 
 def _compiler_file(name: str) -> str:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -20,10 +22,11 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("tvm_ffi_shared", "tvm_ffi_minimal", "tvm_ffi_testing")
+C_TESTS = ("layout_test_c", "layout_test_cc", "c_client_test")
 # Test programs that need nothing of the system but threads.
 PORTABLE = (
-    "layout_test_c", "layout_test_cc", "c_client_test", "cpp_values", "cpp_container",
-    "cpp_reflection", "cpp_serialization", "cpp_structural",
+    *C_TESTS, "cpp_values", "cpp_container", "cpp_reflection", "cpp_serialization",
+    "cpp_structural",
 )  # fmt: skip
 
 
@@ -35,6 +38,7 @@ class Platform:
     emulator: str = ""  # program without which the tests cannot run; "" if it is the machine itself
     runs: bool = True  # False: the targets are only compiled and linked
     variables: tuple[tuple[str, str], ...] = ()  # for the emulator
+    exports: str = ""  # Mach-O library whose exported names are compared with the list
 
 
 PLATFORMS = {
@@ -44,10 +48,14 @@ PLATFORMS = {
     "riscv64-linux-gnu": Platform(
         PORTABLE, "qemu-riscv64-static", variables=(("QEMU_LD_PREFIX", "/usr/riscv64-linux-gnu"),)
     ),
-    "arm-linux-gnueabihf": Platform(("tvm_ffi_minimal",), runs=False),
+    "arm-linux-gnueabihf": Platform(
+        ("tvm_ffi_minimal", *C_TESTS),
+        "qemu-arm-static",
+        variables=(("QEMU_LD_PREFIX", "/usr/arm-linux-gnueabihf"),),
+    ),
     "x86_64-linux-musl": Platform(PORTABLE),
     "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
-    "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False),
+    "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False, exports="lib/libtvm_ffi.dylib"),
     "wasm32-emscripten": Platform(("tvm_ffi_minimal", *PORTABLE), "node"),
 }
 
@@ -103,8 +111,12 @@ def _run_platform(name: str, folder: Path, doctest: Path, jobs: str) -> tuple[st
     )
     if not run(*configure) or not run(*compile_):
         return "no", "", False
+    if platform.exports:
+        difference = _unexpected_exports((folder / platform.exports).read_bytes())
+        if difference:
+            return "yes", f"not run, exported names differ: {difference}", False
     if not platform.runs:
-        return "yes", "not run", True
+        return "yes", "not run" + ", exported names as listed" * bool(platform.exports), True
     if platform.emulator and shutil.which(platform.emulator) is None:
         return "yes", f"not run: {platform.emulator} is missing", False
     results = folder / "results.xml"
@@ -122,6 +134,63 @@ def _summary(results: Path) -> tuple[str, bool]:
     failed = [case.get("name", "") for case in cases if case.get("status") != "run"]
     text = f"{len(cases) - len(failed)} of {len(cases)} tests pass"
     return text + "".join(f", {name} fails" for name in failed), not failed
+
+
+def _unexpected_exports(library: bytes) -> str:
+    """Return the differences between the exported names of a Mach-O library and the list.
+
+    The list is the C++ names of cmake/exports.map and the C functions that the headers declare.
+    """
+    names = re.findall(r"^ +(_Z\w+);", (ROOT / "cmake/exports.map").read_text("utf-8"), re.M)
+    declaration = re.compile(r"TVM_FFI_DLL\s[^;{}()]*?\b(TVMFFI\w+)\(")
+    for header in (ROOT / "include/tvm/ffi").rglob("*.h"):
+        names += declaration.findall(header.read_text("utf-8"))
+    expected, exported = set(names), _macho_exports(library)
+    missing = [f"-{name}" for name in sorted(expected - exported)]
+    return " ".join(missing + [f"+{name}" for name in sorted(exported - expected)])
+
+
+def _macho_exports(library: bytes) -> set[str]:
+    """Return the names that a 64-bit Mach-O library exports, without their leading underscore."""
+    magic, *_, num_commands, _, _, _ = struct.unpack_from("<8I", library)
+    if magic != 0xFEEDFACF:
+        sys.exit("expected a 64-bit Mach-O library")
+    offset, trie = 32, b""
+    for _ in range(num_commands):
+        command, size = struct.unpack_from("<2I", library, offset)
+        position = {0x80000022: 40, 0x80000033: 8}.get(
+            command
+        )  # LC_DYLD_INFO_ONLY, ..._EXPORTS_TRIE
+        if position is not None:
+            start, length = struct.unpack_from("<2I", library, offset + position)
+            trie = library[start : start + length] or trie
+        offset += size
+    # A node: length of its symbol's description, the description, number of edges; for each edge,
+    # the characters that it appends, and the offset of its node.
+    nodes, names = [(0, b"")] if trie else [], set()
+    while nodes:
+        offset, name = nodes.pop()
+        described, offset = _uleb128(trie, offset)
+        if described:
+            names.add(name.decode().removeprefix("_"))
+        offset += described
+        for _ in range(trie[offset]):
+            end = trie.index(b"\0", offset + 1)
+            node, next_edge = _uleb128(trie, end + 1)
+            nodes.append((node, name + trie[offset + 1 : end]))
+            offset = next_edge - 1
+    return names - {"__dso_handle", "_mh_dylib_header", "_mh_execute_header"}  # of the linker
+
+
+def _uleb128(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the number that starts at the offset, and the offset after it."""
+    value = shift = 0
+    while True:
+        byte = data[offset]
+        value |= (byte & 0x7F) << shift
+        offset, shift = offset + 1, shift + 7
+        if byte < 0x80:
+            return value, offset
 
 
 def _doctest(build: Path) -> Path:

@@ -15,7 +15,8 @@ from tvm_ffi import libinfo
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CRATE = REPOSITORY / "rust"
-TARGET = REPOSITORY / "build" / "rust"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "build" / "rust")
+LIBRARIES = TARGET / os.environ.get("CARGO_BUILD_TARGET", "") / "debug"
 
 MANIFEST = """\
 [package]
@@ -84,6 +85,6 @@ def build_library(cargo, write_package, tmp_path_factory) -> Callable[[str, str]
     def build(name: str, source: str) -> Path:
         cargo("build", cwd=write_package(name, source))
         # Copies the library, because another test may build a library with the same name.
-        return Path(shutil.copy(TARGET / "debug" / f"lib{name}.so", tmp_path_factory.mktemp("so")))
+        return Path(shutil.copy(LIBRARIES / f"lib{name}.so", tmp_path_factory.mktemp("so")))
 
     return build
