@@ -271,6 +271,22 @@ KERNEL(writes_middle) {
   return 0;
 }
 
+/* writes_at(x, i) writes the element i of its input; nothing if i is negative. */
+SIGNATURE(writes_at, "(x: float32[n], i: int)")
+KERNEL(writes_at) {
+  if (args[1].v_int64 >= 0) Floats(&args[0])[args[1].v_int64] += 1;
+  return 0;
+}
+
+/* skips_at(y, i) writes the elements of its output, except the element i. */
+SIGNATURE(skips_at, "(y: out float32[n], i: int)")
+KERNEL(skips_at) {
+  float* y = Floats(&args[0]);
+  int64_t skipped = args[1].v_int64;
+  for (int64_t i = 0; i < Extent(&args[0]); ++i) y[i] = i == skipped ? y[i] : 1;
+  return 0;
+}
+
 /* Writes the elements before and after its argument. */
 SIGNATURE(writes_around, "(x: float32[n])")
 KERNEL(writes_around) {
