@@ -291,6 +291,18 @@ def test_the_function_that_changed_the_stream_is_named_not_its_callers(faulty):
     assert "2:1" in found[0].message
 
 
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:7", "rocm:3", "vulkan:1"])
+def test_a_stream_that_a_function_leaves_on_any_device_is_named(faulty, device):
+    kind, number = tvm_ffi.device(device).dlpack_device_type(), tvm_ffi.device(device).index
+    with tvm_ffi.debug() as found:
+        faulty.leaves_stream_of(kind, number, 0x3000)
+        faulty.right()
+        faulty.leaves_stream_of(kind, number, 0x3000)  # no change
+    faulty.leaves_stream_of(kind, number, 0)
+    assert rules(found) == [("leaves_stream_of", "", "environment.stream", 1)]
+    assert f"{kind}:{number}" in found[0].message
+
+
 def test_a_changed_allocator_is_a_fault(faulty):
     before = faulty.allocator()
     with tvm_ffi.debug() as found:

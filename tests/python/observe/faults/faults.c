@@ -381,6 +381,12 @@ KERNEL(leaves_allocator) {
 
 KERNEL(allocator) { return ReturnPointer(result, TVMFFIEnvGetDLPackManagedTensorAllocator()); }
 
+/* leaves_stream_of(type, id, stream) sets the current stream of a device. */
+KERNEL(leaves_stream_of) {
+  return TVMFFIEnvSetStream((int32_t)args[0].v_int64, (int32_t)args[1].v_int64,
+                            (void*)args[2].v_int64, NULL);
+}
+
 /* calls(f, args...) returns f(args...). */
 KERNEL(calls) {
   return TVMFFIFunctionCall(FunctionArgument(&args[0]), (TVMFFIAny*)(args + 1), num_args - 1,
