@@ -2,7 +2,8 @@
 """Cost of observers: the time that statistics, a trace and a recording add to a call.
 
 The call has three tensors and keeps the GIL.  The first row compares the call after observers were
-removed with the call before the process had an observer, in the floor column.
+removed with the call before the process had an observer, in the floor column.  The rows of the
+debug context have the call under the context and, in the floor column, the call without it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ OBSERVE_ROWS = {
     "observe_stats": "added by tvm_ffi.stats",
     "observe_trace": "added by tvm_ffi.trace",
     "observe_record": "added by tvm_ffi.record, no contents",
+}
+# By the name of the call in _DEBUG_PROGRAM.
+DEBUG_ROWS = {
+    "debug_noop": "no-op(), tvm_ffi.debug",
+    "debug_noop_ints": "no-op(int, int, int), tvm_ffi.debug",
+    "debug_noop_tensors": "no-op(3 x Tensor), tvm_ffi.debug",
+    "debug_noop_numpy": "no-op(3 x NumPy array), tvm_ffi.debug",
+    "debug_checked_ints": "checked(int, int, int), tvm_ffi.debug",
+    "debug_checked_numpy": "checked(3 x NumPy array), tvm_ffi.debug",
+    "debug_add_4": "add of 4 float32, tvm_ffi.debug",
+    "debug_add_1024": "add of 1024 float32, tvm_ffi.debug",
+    "debug_add_1000000": "add of 10^6 float32, tvm_ffi.debug",
 }
 
 # Prints the nanoseconds of a call: before observers, after observers, under each observer.
@@ -55,6 +68,50 @@ for observer in observers:
 print(before, fastest(), *under)
 """
 
+# Prints two numbers for each row: the nanoseconds of a call without and with the debug context.
+_DEBUG_PROGRAM = """
+import gc, sys, time
+import numpy as np
+import tvm_ffi
+
+module = tvm_ffi.load_module(sys.argv[1])
+arrays = [np.zeros((4, 8), "float32") for _ in range(3)]
+tensors = [tvm_ffi.from_dlpack(x) for x in arrays]
+
+def add_arguments(count):
+    return [tvm_ffi.from_dlpack(np.zeros(count, "float32")) for _ in range(3)]
+
+calls = {
+    "debug_noop": ("noop", []),
+    "debug_noop_ints": ("noop", [1, 2, 3]),
+    "debug_noop_tensors": ("noop", tensors),
+    "debug_noop_numpy": ("noop", arrays),
+    "debug_checked_ints": ("checked_ints", [1, 2, 3]),
+    "debug_checked_numpy": ("checked_arrays", arrays),
+    "debug_add_4": ("add", add_arguments(4)),
+    "debug_add_1024": ("add", add_arguments(1024)),
+    "debug_add_1000000": ("add", add_arguments(10**6)),
+}
+
+def fastest(name, arguments, bursts=5):
+    function = module.get_function(name)
+    count = 40
+    times = []
+    for _ in range(bursts + 1):
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            function(*arguments)
+        times.append((time.perf_counter_ns() - begin) / count)
+        count = max(10, int(2e6 / times[-1]))
+    return min(times[1:])
+
+gc.disable()
+for name in sys.argv[2:]:
+    before = fastest(*calls[name])
+    with tvm_ffi.debug():
+        print(before, fastest(*calls[name]))
+"""
+
 
 def measure_observers(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
@@ -76,4 +133,26 @@ def measure_observers(
     }
     for i, row in enumerate(rows[1:]):
         row.cells = {OURS: Samples([under[i] - after for _, after, *under in times])}
+    return rows
+
+
+def measure_debug(
+    interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
+) -> list[Row]:
+    """Return the rows of the debug context."""
+    rows = [Row(name, label, "ns") for name, label in DEBUG_ROWS.items()]
+    progress("debug context")
+    try:
+        kernels = str(compile_kernels(library_of(interpreter)))
+        texts = [interpreter.run("-c", _DEBUG_PROGRAM, kernels, *DEBUG_ROWS) for _ in range(rounds)]
+    except SetupError as error:
+        for row in rows:
+            row.cells = {OURS: Unavailable(str(error))}
+        return rows
+    times = [[[float(word) for word in line.split()] for line in x.splitlines()] for x in texts]
+    for i, row in enumerate(rows):
+        row.cells = {
+            OURS: Samples([each[i][1] for each in times]),
+            FLOOR: Samples([each[i][0] for each in times]),
+        }
     return rows

@@ -42,7 +42,7 @@ from launch_time import LAUNCH_ROWS, measure_launch
 from library_size import measure_size
 from load_time import find_names, load_names, measure_load
 from numba_time import NUMBA_ROWS, measure_numba
-from observe_time import OBSERVE_ROWS, measure_observers
+from observe_time import DEBUG_ROWS, OBSERVE_ROWS, measure_debug, measure_observers
 from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
 from results import FLOOR, INCUMBENT, OURS, Row, Unavailable
@@ -211,6 +211,8 @@ def run_singles(interpreters: Mapping[str, Interpreter], pattern: str, effort: E
         rows += measure_launch(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(OBSERVE_ROWS, pattern):
         rows += measure_observers(interpreters[OURS], effort.rounds, progress)
+    if fnmatch.filter(DEBUG_ROWS, pattern):
+        rows += measure_debug(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

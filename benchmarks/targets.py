@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from call.rows import BUILTIN_FUNCTION, CALL_ROWS, EMPTY_FUNCTION
 from cpp_api.rows import CPP_ROWS
 from load_time import find_names, load_names
+from observe_time import DEBUG_ROWS
 from python_api.rows import STATEMENT_ROWS
 from results import FLOOR, INCUMBENT, OURS, Row
 
@@ -115,6 +116,7 @@ TARGETS: tuple[Target, ...] = (
     Target("prepared_launch", ABSOLUTE, 60.0),
     Target("observe_removed", FLOOR, 1.05),
     Target("observe_record", ABSOLUTE, 150.0),
+    *(Target(name, FLOOR, 3.0) for name in DEBUG_ROWS),
     Target("wrapper_compile", ABSOLUTE, 300.0),
     Target("wrapper_llvm_call", FLOOR, 1.1),
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),

@@ -21,6 +21,11 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32
   return 0;
 }
 
+static const DLTensor* TensorOf(const TVMFFIAny* arg) {
+  if (arg->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)arg->v_ptr;
+  return TVMFFITensorGetDLTensorPtr(arg->v_obj);
+}
+
 /* Same as `noop`, with a signature that has parameter names and defaults. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_named(void* handle, const TVMFFIAny* args, int32_t num_args,
                                        TVMFFIAny* result) {
@@ -41,6 +46,19 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_checked_arrays(void* handle, const TVMFFIAny* a
 TVM_FFI_DLL_EXPORT_SIGNATURE(checked_arrays,
                              "checked_arrays(x: float32[n, m] compact, "
                              "y: float32[n, m] compact, z: float32[n, m] compact)")
+
+/* Write x + y to z. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_add(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                     TVMFFIAny* result) {
+  const DLTensor* x = TensorOf(&args[0]);
+  const float* a = (const float*)x->data;
+  const float* b = (const float*)TensorOf(&args[1])->data;
+  float* c = (float*)TensorOf(&args[2])->data;
+  (void)handle, (void)num_args, (void)result;
+  for (int64_t i = 0; i < x->shape[0]; ++i) c[i] = a[i] + b[i];
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(add, "add(x: float32[n], y: float32[n], z: out float32[n])")
 
 /* Return the first argument. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_echo(void* handle, const TVMFFIAny* args, int32_t num_args,

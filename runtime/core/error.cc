@@ -86,6 +86,8 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
   return error;
 }
 
+ErrorObject*& PendingErrorSlot() noexcept { return pending_error; }
+
 void DropPendingError() {
   // A destructor that runs here may call a function that fails and leaves a new pending error.
   // After kMaxAttempts errors, leak the last one rather than loop forever.

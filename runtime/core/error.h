@@ -65,6 +65,8 @@ class Raised : public std::exception {
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
 // The return code of a callee that left an exception pending in the host language (Python).
 inline constexpr int kHostExceptionPending = -2;
+// The pending error of the calling thread, owned; null if no error is pending.
+ErrorObject*& PendingErrorSlot() noexcept;
 // Releases the pending error of the calling thread.  Does nothing if no error is pending.
 void DropPendingError();
 

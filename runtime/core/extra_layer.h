@@ -47,6 +47,9 @@ void AddPreparedForm(NewPreparedForm create);
 // Returns the form of a function, owned; null if it has none.
 void* PreparedFormOf(void* function);
 
+// Returns the number of times that the calling thread has changed a current stream.
+uint64_t NumStreamChanges();
+
 // True if the runtime marks the tensor as read-only.
 bool IsReadOnlyTensor(const TVMFFIObject* tensor);
 

@@ -383,12 +383,11 @@ thread_local bool runs_hooks = false;
 // Sets runs_hooks, and keeps the pending error of the thread away from the hooks.
 class HookScope {
  public:
-  HookScope() {
+  HookScope() : slot_(&PendingErrorSlot()), pending_(std::exchange(*slot_, nullptr)) {
     runs_hooks = true;
-    TVMFFIErrorMoveFromRaised(&pending_);
   }
   ~HookScope() noexcept(false) {
-    DropPendingError();
+    if (*slot_ != nullptr) DropPendingError();
     if (pending_ != nullptr) SetPendingError(Ref<ErrorObject>::Adopt(pending_));
     runs_hooks = false;
   }
@@ -403,10 +402,11 @@ class HookScope {
     any.v_obj = static_cast<TVMFFIObject*>(pending_);
     return any;
   }
-  TVMFFIObjectHandle pending_handle() const { return pending_; }
+  TVMFFIObjectHandle pending_handle() const { return static_cast<TVMFFIObject*>(pending_); }
 
  private:
-  TVMFFIObjectHandle pending_ = nullptr;
+  ErrorObject** slot_;
+  ErrorObject* pending_;
 };
 
 // One call of an observed function: the constructor calls `begin` of the observers, and the
@@ -419,11 +419,12 @@ class CallScope {
     HookScope scope;
     call_ = {{name.data(), name.size()}, args, num_args, index, function, nullptr, -1, 0, result,
              scope.pending_handle()};
-    for (int i = 0; i < kMaxObservers; ++i) {
-      if (((observers >> i) & 1) == 0) continue;
+    for (; observers != 0; observers &= observers - 1) {
+      int i = __builtin_ctz(observers);
       Observer& observer = Observation::Global().observers[i];
       if (!observer.Acquire()) continue;
       begun_ |= 1u << i;
+      tokens_[i] = nullptr;
       RunHook(i, [&] { tokens_[i] = observer.hooks.begin(observer.hooks.context, &call_); });
     }
     TVM_FFI_PROBE4("call__begin", name.data(), num_args, args, function);
@@ -436,8 +437,9 @@ class CallScope {
     call_.error = scope.pending_handle();
     if (call_.status != 0 || call_.result == nullptr) call_.result = &other_result;
     call_.function = nullptr;
-    for (int i = kMaxObservers; i-- > 0;) {
-      if (((begun_ >> i) & 1) == 0) continue;
+    while (begun_ != 0) {
+      int i = 31 - __builtin_clz(begun_);
+      begun_ &= ~(1u << i);
       Observer& observer = Observation::Global().observers[i];
       RunHook(i, [&] { observer.hooks.end(observer.hooks.context, &call_, tokens_[i]); });
       observer.Release();
@@ -465,8 +467,8 @@ class CallScope {
   }
 
   TVMFFIObservedCall call_;
-  uint32_t begun_ = 0;  // the set of observers that this call uses
-  void* tokens_[kMaxObservers] = {};
+  uint32_t begun_ = 0;           // the set of observers that this call uses
+  void* tokens_[kMaxObservers];  // of the observers in begun_
 };
 
 // Returns the observers for which the caller creates a CallScope; 0 if it only calls the function.

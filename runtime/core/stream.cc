@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "error.h"
+#include "extra_layer.h"
 #include "thread_state.h"
 
 namespace tvm::ffi::runtime {
@@ -40,7 +41,12 @@ class StreamTable {
   std::array<std::vector<TVMFFIStreamHandle>, kMaxDeviceType> streams_;
 };
 
+thread_local uint64_t num_stream_changes = 0;
+
 }  // namespace
+
+uint64_t NumStreamChanges() { return num_stream_changes; }
+
 }  // namespace tvm::ffi::runtime
 
 using namespace tvm::ffi::runtime;
@@ -50,6 +56,7 @@ int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, TVMFFIStreamHandl
   return GuardBoundary([&] {
     auto& table = ThreadState<StreamTable>::Get();
     TVMFFIStreamHandle original = table.Exchange(device_type, device_id, stream);
+    num_stream_changes += original == stream ? 0 : 1;
     if (opt_out_original_stream != nullptr) *opt_out_original_stream = original;
   });
 }

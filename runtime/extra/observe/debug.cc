@@ -12,6 +12,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -27,12 +28,14 @@
 #include "observe/checked_tensor.h"
 #include "observe/debug_host.h"
 #include "observe/fault_list.h"
+#include "observe/fork_mutex.h"
 #include "observe/guarded_memory.h"
 #include "observe/kept_arguments.h"
 #include "observe/observer.h"
 #include "observe/quarantine.h"
 #include "observe/result_slot.h"
 #include "observe/tensor_memory.h"
+#include "observe/thread_environment.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -57,18 +60,15 @@ struct TensorFields {
   DLTensor copy;
 };
 
-struct Environment {
-  TVMFFIStreamHandle streams[4];
-  DLPackManagedTensorAllocator allocator;
-};
-
-constexpr DLDevice kDevices[] = {{kDLCUDA, 0}, {kDLCUDA, 1}, {kDLROCM, 0}, {kDLVulkan, 0}};
-
-void ReadEnvironment(Environment* environment) {
-  for (size_t i = 0; i < std::size(kDevices); ++i) {
-    environment->streams[i] = TVMFFIEnvGetStream(kDevices[i].device_type, kDevices[i].device_id);
-  }
-  environment->allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
+template <typename T>
+bool AreEqual(const T& a, const T& b) {  // as memcmp, inline
+  static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+  uint64_t words[2][sizeof(T) / sizeof(uint64_t)];
+  std::memcpy(words[0], &a, sizeof(T));
+  std::memcpy(words[1], &b, sizeof(T));
+  uint64_t difference = 0;
+  for (size_t i = 0; i < std::size(words[0]); ++i) difference |= words[0][i] ^ words[1][i];
+  return difference == 0;
 }
 
 struct CallState {
@@ -94,10 +94,15 @@ struct CallState {
   Environment environment;
   TensorFields fields[kMaxArgs];
   int32_t num_fields;
+  SmallInput small[kMaxArgs];
+  int32_t num_small;
   std::vector<CheckedTensor> tensors;
   // Memory for copies of elements, which is kept for later calls.
   std::unique_ptr<char[]> copies;
   size_t copies_size = 0;
+  // Times of a call whose checks have a budget; 0 for other calls.
+  int64_t begin_ns;
+  int64_t function_ns;
 };
 
 // States of earlier calls, for the next calls of the thread.
@@ -127,8 +132,12 @@ struct FreeAtExit {
   }
 };
 
-// The innermost call of this thread.
-thread_local CallState* current_call = nullptr;
+// The state of a thread; one variable, because each access to one costs a function call.
+struct ThreadCalls {
+  CallState* current;  // the innermost call
+  Environment last;    // the streams when a call read them last
+};
+thread_local ThreadCalls thread_calls = {nullptr, {~uint64_t{0}, {}, nullptr}};
 
 // Returns the tensor of an argument; null for other arguments and for released objects.
 const DLTensor* TensorOf(const TVMFFIAny& arg) {
@@ -147,7 +156,7 @@ bool IsLeaf(int32_t type_index) {
 // the address.  Runs in a signal handler.
 void DescribeAccess(uintptr_t address) noexcept {
   constexpr size_t kMaxDistance = 4096;
-  for (const CallState* state = current_call; state != nullptr; state = state->outer) {
+  for (const CallState* state = thread_calls.current; state != nullptr; state = state->outer) {
     int name_size = static_cast<int>(state->name.size());
     std::fprintf(stderr, "tvm_ffi: invalid access to the address %#zx in a call of %.*s\n",
                  static_cast<size_t>(address), name_size, state->name.data());
@@ -194,7 +203,7 @@ std::string EventText(const char* heading, const std::string& stack) {
 
 Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
   Place place;
-  if (current_call != nullptr) place.function = current_call->name;
+  if (thread_calls.current != nullptr) place.function = thread_calls.current->name;
   if (stack == Stack::kNone) return place;
   TVMFFIObjectHandle pending = nullptr;
   TVMFFIErrorMoveFromRaised(&pending);
@@ -235,6 +244,7 @@ class Debug {
   const FunctionNotes* FindNotes(const TVMFFIObservedCall& call);
   void Hold(const TVMFFIObservedCall& call, CallState* state);
   void CopyTensors(CallState* state) const;
+  static void Restrict(size_t window, CallState* state);
 
   void CheckReturn(const TVMFFIObservedCall& call, CallState* state);
   void CheckError(const TVMFFIObservedCall& call, const CallState& state);
@@ -262,7 +272,7 @@ class Debug {
 
   // Notes of functions that were called recently, by a hash of the address.
   std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
-  std::mutex mutex_;  // guards the members below; no host code runs while it is held
+  ForkMutex mutex_;  // guards the members below; no host code runs while it is held
   std::deque<FunctionNotes> all_notes_;
   std::unordered_map<const void*, const FunctionNotes*> notes_;  // by the address of the function
   std::set<std::string> kinds_;                                  // error kinds that are registered
@@ -303,12 +313,12 @@ const FunctionNotes* Debug::NotesOf(const TVMFFIObservedCall& call) {
 
 const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     auto found = notes_.find(call.function);
     if (found != notes_.end() && found->second->AreOf(call)) return found->second;
   }
   FunctionNotes notes = host_.Describe(call);
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   const FunctionNotes* added = &all_notes_.emplace_back(std::move(notes));
   notes_[call.function] = added;
   return added;
@@ -317,7 +327,8 @@ const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
 void* Debug::Begin(const TVMFFIObservedCall& call) {
   std::unique_ptr<CallState> state = NewState();
   state->notes = NotesOf(call);
-  const CallState* outer = state->outer = current_call;
+  ThreadCalls& calls = thread_calls;
+  const CallState* outer = state->outer = calls.current;
   state->name = {call.name.data, call.name.size};
   state->address = call.function;
   state->arg_array = call.args;
@@ -334,14 +345,16 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   CopyTensors(state.get());
   Hold(call, state.get());
   // No memory is allocated from here on: nothing stays changed if memory is short.
-  for (const CheckedTensor& checked : state->tensors) {
-    if (checked.is_filled()) checked.memory.Fill();
-  }
+  for (const CheckedTensor& checked : state->tensors) checked.Fill();
   state->is_slot_filled = call.slot->type_index == kTVMFFINone;
   if (state->is_slot_filled) FillSlot(call.slot);
-  ReadEnvironment(&state->environment);
-  if (current_call != nullptr) current_call->inner = state.get();
-  current_call = state.get();
+  uint64_t num_changes = runtime::NumStreamChanges();
+  if (calls.last.num_changes != num_changes) ReadStreams(num_changes, &calls.last);
+  state->environment = calls.last;
+  state->environment.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
+  if (state->begin_ns != 0) state->function_ns = NowNs();
+  if (calls.current != nullptr) calls.current->inner = state.get();
+  calls.current = state.get();
   return state.release();
 }
 
@@ -354,10 +367,16 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
     std::copy_n(state->outer->held, state->num_held, state->held);
     return;
   }
-  state->has_owner = call.num_args > kMaxArgs;
+  const void* moved[kMaxArgs];
+  int32_t num_moved = 0;
   for (int32_t i = 0; i < state->num_args; ++i) {
     const TVMFFIAny& arg = state->args[i];
-    state->has_owner |= arg.type_index == kTVMFFIObjectRValueRef;
+    if (arg.type_index != kTVMFFIObjectRValueRef) continue;
+    moved[num_moved++] = *static_cast<TVMFFIObject**>(arg.v_ptr);
+  }
+  state->has_owner = call.num_args > kMaxArgs || num_moved > 0;
+  for (int32_t i = 0; i < state->num_args; ++i) {
+    const TVMFFIAny& arg = state->args[i];
     if (arg.type_index < kTVMFFIStaticObjectBegin) continue;
     if (arg.v_obj == nullptr) {
       Report(call, *state, i, "any.null-object",
@@ -367,11 +386,7 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
     state->has_owner |= !IsLeaf(arg.type_index);
     bool is_held = false;
     for (int32_t k = 0; k < state->num_held; ++k) is_held |= state->held[k].object == arg.v_obj;
-    for (int32_t k = 0; k < state->num_args; ++k) {
-      const TVMFFIAny& other = state->args[k];
-      is_held |= other.type_index == kTVMFFIObjectRValueRef &&
-                 *static_cast<TVMFFIObject**>(other.v_ptr) == arg.v_obj;
-    }
+    for (int32_t k = 0; k < num_moved; ++k) is_held |= moved[k] == arg.v_obj;
     if (is_held) continue;
     uint32_t strong = StrongCount(arg.v_obj);
     if (strong == 0 || IsReleased(arg.v_obj)) {
@@ -380,7 +395,8 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
       continue;
     }
     Adopt(arg.v_obj, state->name, false);
-    TVMFFIObjectIncRef(arg.v_obj);
+    // As TVMFFIObjectIncRef, inline.
+    __atomic_fetch_add(&arg.v_obj->combined_ref_count, 1, __ATOMIC_RELAXED);
     state->held[state->num_held++] = {arg.v_obj, strong, i};
   }
 }
@@ -388,6 +404,8 @@ void Debug::Hold(const TVMFFIObservedCall& call, CallState* state) {
 void Debug::CopyTensors(CallState* state) const {
   const std::string& directions = state->notes->directions;
   state->num_fields = 0;
+  state->num_small = 0;
+  state->begin_ns = 0;
   for (int32_t i = 0; i < state->num_args; ++i) {
     const DLTensor* tensor = TensorOf(state->args[i]);
     if (tensor == nullptr) continue;
@@ -398,19 +416,25 @@ void Debug::CopyTensors(CallState* state) const {
     if (directions.empty()) continue;
     auto position = static_cast<size_t>(i);
     char direction = position < directions.size() ? directions[position] : '-';
+    if (direction == 'i' && state->small[state->num_small].Copy(i, *tensor, max_bytes_)) {
+      ++state->num_small;
+      continue;
+    }
     // Constructed in place, because it is large.
     state->tensors.emplace_back(i, direction, *tensor, max_bytes_);
     if (!state->tensors.back().memory.is_checkable()) state->tensors.pop_back();
   }
+  MarkShared(state->small, static_cast<size_t>(state->num_small), &state->tensors);
   if (state->tensors.empty()) return;
-  // Elements that another argument shares may change, or be read, in ways that the signature
-  // allows.
-  for (CheckedTensor& checked : state->tensors) {
-    for (const CheckedTensor& other : state->tensors) {
-      if (&checked != &other && checked.memory.Overlaps(other.memory)) checked.is_shared = true;
-    }
-  }
   size_t size = 0;
+  for (const CheckedTensor& checked : state->tensors) {
+    if (checked.is_comparable()) size += checked.memory.num_bytes();
+  }
+  if (size > CheckBudget::kFreeBytes) {
+    state->begin_ns = NowNs();
+    Restrict(state->notes->budget->NextWindow(), state);
+  }
+  size = 0;
   for (CheckedTensor& checked : state->tensors) size += checked.Prepare();
   if (size > state->copies_size) {
     state->copies.reset(new (std::nothrow) char[size]);
@@ -421,15 +445,29 @@ void Debug::CopyTensors(CallState* state) const {
   for (CheckedTensor& checked : state->tensors) copy = checked.Copy(copy);
 }
 
+// Leaves the elements of a window.
+void Debug::Restrict(size_t window, CallState* state) {
+  if (window == CheckBudget::kWindows) return;
+  for (CheckedTensor& checked : state->tensors) {
+    bool is_left = checked.memory.Restrict(window, CheckBudget::kWindows);
+    if (!is_left) checked.direction = '-';
+  }
+}
+
 void Debug::End(const TVMFFIObservedCall& call, void* token) {
   if (token == nullptr) return;  // memory was short in Begin
   std::unique_ptr<CallState, FreeAtExit> state(static_cast<CallState*>(token));
-  (state->inner != nullptr ? state->inner->outer : current_call) = state->outer;
+  int64_t end_ns = state->begin_ns != 0 ? NowNs() : 0;
+  (state->inner != nullptr ? state->inner->outer : thread_calls.current) = state->outer;
   if (state->outer != nullptr) state->outer->inner = state->inner;
   if (call.has_returned != 0) CheckReturn(call, state.get());
   if (state->is_slot_filled && !state->is_nested) RepairSlot(call.slot);
   CheckArguments(call, *state);
   CheckTensors(call, state.get());
+  if (end_ns != 0) {
+    int64_t check_ns = state->function_ns - state->begin_ns + NowNs() - end_ns;
+    state->notes->budget->Charge(check_ns, end_ns - state->function_ns);
+  }
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
   CheckReleased(call, *state);
@@ -480,11 +518,11 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
            "the error of kind '" + kind + "' has an empty message");
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     if (kinds_.count(kind) != 0) return;
   }
   if (!kind.empty() && host_.KnowsKind(kind)) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     kinds_.insert(kind);
     return;
   }
@@ -511,7 +549,7 @@ void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) 
 
 void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& state) {
   for (int32_t i = 0; i < state.num_args; ++i) {
-    if (std::memcmp(&state.args[i], &call.args[i], sizeof(TVMFFIAny)) == 0) continue;
+    if (AreEqual(state.args[i], call.args[i])) continue;
     Report(call, state, i, "call.arguments-constant",
            "the function wrote into the array of the arguments");
   }
@@ -521,13 +559,21 @@ void Debug::CheckTensors(const TVMFFIObservedCall& call, CallState* call_state) 
   const CallState& state = *call_state;
   for (int32_t i = 0; i < state.num_fields; ++i) {
     const TensorFields& fields = state.fields[i];
-    if (std::memcmp(fields.tensor, &fields.copy, sizeof(DLTensor)) == 0) continue;
+    if (AreEqual(*fields.tensor, fields.copy)) continue;
     Report(call, state, fields.index, "tensor.fields-written",
            "the function changed a field of the DLTensor");
   }
+  for (int32_t i = 0; i < state.num_small; ++i) {
+    const SmallInput& input = state.small[i];
+    if (input.IsUnchanged()) continue;
+    auto is_it = [&](const TensorFields& fields) { return fields.index == input.index; };
+    const auto* fields = std::find_if(state.fields, state.fields + state.num_fields, is_it);
+    Report(call, state, input.index, "tensor.input-written",
+           "the signature reads the argument, but " + input.ChangeText(fields->copy));
+  }
   for (CheckedTensor& checked : call_state->tensors) {
     const TensorMemory& memory = checked.memory;
-    if (auto change = checked.FindChange()) {
+    if (auto change = checked.IsUnchanged() ? std::nullopt : checked.FindChange()) {
       Report(call, state, checked.index, "tensor.input-written",
              "the signature reads the argument, but " + change->text,
              EventText("written in", change->stack));
@@ -578,15 +624,17 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
 }
 
 void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
+  if (IsUnchanged(state->environment)) return;
   Environment after;
-  ReadEnvironment(&after);
-  if (std::memcmp(&after, &state->environment, sizeof(after)) == 0) return;
-  for (size_t i = 0; i < std::size(kDevices); ++i) {
-    if (after.streams[i] == state->environment.streams[i]) continue;
-    Report(call, *state, kNoArgument, "environment.stream",
-           "the function changed the current stream of the device " +
-               std::to_string(kDevices[i].device_type) + ":" +
-               std::to_string(kDevices[i].device_id));
+  ReadStreams(runtime::NumStreamChanges(), &after);
+  after.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
+  for (int type = 0; type < Environment::kNumTypes; ++type) {
+    for (int id = 0; id < Environment::kNumDevices; ++id) {
+      if (after.streams[type][id] == state->environment.streams[type][id]) continue;
+      Report(call, *state, kNoArgument, "environment.stream",
+             "the function changed the current stream of the device " +
+                 std::to_string(Environment::kTypes[type]) + ":" + std::to_string(id));
+    }
   }
   if (after.allocator != state->environment.allocator) {
     Report(call, *state, kNoArgument, "environment.allocator",

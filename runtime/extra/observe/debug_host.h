@@ -9,8 +9,11 @@
 #include <tvm/ffi/optional.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "observe/check_budget.h"
 
 namespace tvm::ffi::extra {
 
@@ -22,6 +25,7 @@ struct FunctionNotes {
   bool needs_result = false;  // a result of None is wrong
   std::string directions;     // see AddDebug
   std::vector<std::string> names;
+  std::unique_ptr<CheckBudget> budget = std::make_unique<CheckBudget>();
 
   bool AreOf(const TVMFFIObservedCall& call) const {
     return function == call.function && name_index == call.name_index;

@@ -7,7 +7,7 @@
 namespace tvm::ffi::extra {
 
 FaultList::Entry* FaultList::AddEntry(const Fault& fault) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   Key key(fault.function, fault.address, fault.argument, fault.rule);
   auto [found, is_new] = index_.emplace(std::move(key), nullptr);
   if (!is_new) {
@@ -26,7 +26,7 @@ void FaultList::Add(const Fault& fault, bool can_call_host) {
   String native_stack(native->data, native->size);
   String host_stack = can_call_host ? HostStack() : String();
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     added->native_stack = native_stack;
     added->host_stack = host_stack;
   }
@@ -37,7 +37,7 @@ void FaultList::AddLater(const Fault& fault, const String& host_stack) {
   Entry* added = AddEntry(fault);
   if (added == nullptr) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     added->host_stack = host_stack;
   }
   Report(fault, host_stack);
@@ -62,7 +62,7 @@ void FaultList::Report(const Fault& fault, const String& host_stack) const {
 }
 
 Array<Array<Any>> FaultList::Read() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   Array<Array<Any>> rows;
   for (const Entry& entry : entries_) {
     const Fault& fault = entry.fault;

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "observe/fork_mutex.h"
+
 namespace tvm::ffi::extra {
 
 // A broken rule.  Faults with the same function, argument and rule are counted as one.
@@ -58,7 +60,7 @@ class FaultList {
 
   Function stack_;
   Function report_;
-  mutable std::mutex mutex_;  // no host code runs while it is held
+  mutable ForkMutex mutex_;  // no host code runs while it is held
   std::deque<Entry> entries_;
   std::map<Key, Entry*> index_;
 };

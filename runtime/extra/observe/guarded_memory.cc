@@ -10,6 +10,7 @@
 
 #include "../core/extra_layer.h"
 #include "../platform/platform.h"
+#include "observe/fork_mutex.h"
 #include "observe/observer.h"
 
 namespace tvm::ffi::extra {
@@ -45,7 +46,7 @@ std::array<Range, kMaxRanges>& Ranges() {
 }
 
 struct Handling {
-  std::mutex mutex;
+  ForkMutex mutex;
   int num_users = 0;                                            // guarded by mutex
   std::atomic<void (*)(uintptr_t) noexcept> describe{nullptr};  // see AccessHandling
 
@@ -78,15 +79,21 @@ bool HandleWrite(Range* range, uintptr_t address) {
   return platform::SetWritable(page, size, true);
 }
 
+bool Contains(const Range& range, uintptr_t address) {
+  return address >= range.first.load(std::memory_order_relaxed) &&
+         address < range.last.load(std::memory_order_relaxed);
+}
+
 bool HandleAccess(uintptr_t address) noexcept {
+  // Ranges of earlier calls may have the same pages: the active ranges first.
   for (Range& range : Ranges()) {
     bool is_active = range.is_active.load(std::memory_order_acquire);
-    if (address < range.first.load(std::memory_order_relaxed)) continue;
-    if (address >= range.last.load(std::memory_order_relaxed)) continue;
-    if (is_active) {
-      if (HandleWrite(&range, address)) return true;
-      continue;  // the memory was read-only before
-    }
+    // False: the memory was read-only before.
+    if (is_active && Contains(range, address) && HandleWrite(&range, address)) return true;
+  }
+  for (const Range& range : Ranges()) {
+    bool is_active = range.is_active.load(std::memory_order_acquire);
+    if (is_active || !Contains(range, address)) continue;
     if (NowNs() - range.released_ns.load(std::memory_order_relaxed) > kLateNs) continue;
     size_t size = platform::PageSize();
     if (platform::SetWritable(address / size * size, size, true)) return true;
@@ -100,7 +107,7 @@ bool HandleAccess(uintptr_t address) noexcept {
 
 AccessHandling::AccessHandling(void (*describe)(uintptr_t address) noexcept) {
   Handling& handling = Handling::Global();
-  std::lock_guard<std::mutex> lock(handling.mutex);
+  std::lock_guard<ForkMutex> lock(handling.mutex);
   if (handling.num_users++ > 0) return;
   Ranges();
   handling.describe.store(describe, std::memory_order_release);
@@ -109,16 +116,16 @@ AccessHandling::AccessHandling(void (*describe)(uintptr_t address) noexcept) {
 
 AccessHandling::~AccessHandling() {
   Handling& handling = Handling::Global();
-  std::lock_guard<std::mutex> lock(handling.mutex);
+  std::lock_guard<ForkMutex> lock(handling.mutex);
   if (--handling.num_users > 0) return;
   platform::HandleInvalidAccess(nullptr);
   handling.describe.store(nullptr, std::memory_order_release);
 }
 
 int GuardPages(uintptr_t first, uintptr_t last) {
-  static std::mutex mutex;
+  static auto* mutex = new ForkMutex();  // used by calls after `exit` began
   Range* free = nullptr;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<ForkMutex> lock(*mutex);
   if (!platform::HandlesInvalidAccess()) return -1;
   for (Range& range : Ranges()) {
     if (!range.is_active.load(std::memory_order_acquire)) {

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "observe/fork_mutex.h"
+
 namespace tvm::ffi::extra {
 
 inline uint32_t StrongCount(const TVMFFIObject* object) {
@@ -35,7 +37,7 @@ class KeptArguments {
   void Add(std::string_view function, const std::string& argument, TVMFFIObject* object,
            GetStack&& get_stack) {
     Key key(function, argument);
-    std::unique_lock<std::mutex> lock(mutex_);
+    std::unique_lock<ForkMutex> lock(mutex_);
     if (by_argument_.count(key) == 0) {
       lock.unlock();
       String stack = get_stack();  // runs host code
@@ -65,7 +67,7 @@ class KeptArguments {
     String stack;
   };
   std::vector<Leak> Leaks() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     std::vector<Leak> leaks;
     for (const auto& [key, kept] : by_argument_) {
       uint32_t total = 0;
@@ -85,7 +87,7 @@ class KeptArguments {
   };
   static constexpr size_t kMaxObjects = 10000;
 
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   std::map<Key, Kept> by_argument_;
   size_t num_objects_ = 0;
 };

@@ -3,7 +3,6 @@
 #include "observe/quarantine.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include "../core/extra_layer.h"
 #include "../platform/platform.h"
+#include "observe/fork_mutex.h"
 #include "observe/kept_arguments.h"
 #include "observe/result_slot.h"
 
@@ -141,7 +141,7 @@ class Quarantine {
   static void Free(std::vector<std::pair<TVMFFIObject*, Adopted>> evicted);
   static std::string Events(const Adopted& adopted);
 
-  std::mutex mutex_;  // guards the members below; no other code runs while it is held
+  ForkMutex mutex_;  // guards the members below; no other code runs while it is held
   int num_users_ = 0;
   std::shared_ptr<const PlaceFunction> place_;  // null: objects are not kept
   std::unordered_map<TVMFFIObject*, Adopted> adopted_;
@@ -150,20 +150,18 @@ class Quarantine {
   size_t kept_bytes_ = 0;
   std::unordered_map<std::string_view, uint32_t> num_stacks_;  // by origin
   std::deque<QuarantineFinding> findings_;
-  // Deleters whose objects are not adopted, by a hash of the address.
-  std::array<std::atomic<Deleter>, 64> foreign_{};
 };
 
 void Quarantine::Use(PlaceFunction place) {
   auto shared = std::make_shared<const PlaceFunction>(std::move(place));
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   ++num_users_;
   place_.swap(shared);
   runtime::released_data_hook.store(&KeepData, std::memory_order_release);
 }
 
 void Quarantine::Unuse() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<ForkMutex> lock(mutex_);
   if (--num_users_ > 0) return;
   std::shared_ptr<const PlaceFunction> place = std::move(place_);
   place_ = nullptr;
@@ -178,13 +176,13 @@ bool Quarantine::IsAdoptable(const TVMFFIObject* object) {
   int32_t type = object->type_index;
   if (type == kTVMFFIFunction || type == kTVMFFIError || type == kTVMFFIOpaquePyObject)
     return false;
-  size_t hash = reinterpret_cast<uintptr_t>(object->deleter) / 16 % foreign_.size();
-  if (foreign_[hash].load(std::memory_order_relaxed) == object->deleter) return false;
   // The code of another library may be unloaded before the memory is freed.
   const void* own = platform::LibraryStartAt(reinterpret_cast<const void*>(&DeleteAdopted));
   bool is_own = platform::LibraryStartAt(reinterpret_cast<const void*>(object->deleter)) == own &&
                 own != nullptr && !runtime::IsReadOnlyTensor(object);
-  if (!is_own) foreign_[hash].store(object->deleter, std::memory_order_relaxed);
+  if (!is_own) {
+    ForeignDeleterLike(object->deleter).store(object->deleter, std::memory_order_relaxed);
+  }
   return is_own;
 }
 
@@ -193,13 +191,13 @@ void Quarantine::Adopt(TVMFFIObject* object, std::string_view origin, bool is_re
   std::shared_ptr<const PlaceFunction> place;
   bool wants_stack;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkMutex> lock(mutex_);
     place = place_;
     if (place == nullptr) return;
     wants_stack = num_stacks_[origin]++ < kStacksPerFunction;
   }
   std::string stack = wants_stack ? (*place)(Stack::kInHook).stack : std::string();
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   if (object->deleter == &DeleteAdopted) return;  // another thread was faster
   Adopted adopted{object->deleter, origin, is_result, std::move(stack), {}, false, false, 0, {}};
   adopted_.insert_or_assign(object, std::move(adopted));
@@ -211,7 +209,7 @@ void Quarantine::Delete(TVMFFIObject* object, int flags) {
   bool is_strong = (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0;
   bool is_weak = (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0;
   std::shared_ptr<const PlaceFunction> get_place;  // released without the lock
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<ForkMutex> lock(mutex_);
   get_place = place_;
   auto found = adopted_.find(object);
   if (found == adopted_.end()) return;  // it was freed: the word of a finding is all that is known
@@ -310,7 +308,7 @@ std::string Quarantine::Events(const Adopted& adopted) {
 }
 
 std::string Quarantine::EventsOf(const TVMFFIObject* object) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   auto found = adopted_.find(const_cast<TVMFFIObject*>(object));
   if (found == adopted_.end()) return {};
   found->second.is_reported = true;
@@ -358,7 +356,7 @@ void Quarantine::ExamineOne(TVMFFIObject* object, Adopted* adopted, size_t max_b
 }
 
 void Quarantine::Examine(size_t num_objects, size_t max_bytes, std::string_view function) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   size_t count = std::min(kept_.size(), num_objects);
   for (size_t i = kept_.size() - count; i < kept_.size(); ++i) {
     ExamineOne(kept_[i].first, kept_[i].second, max_bytes, function);
@@ -366,7 +364,7 @@ void Quarantine::Examine(size_t num_objects, size_t max_bytes, std::string_view 
 }
 
 std::optional<QuarantineFinding> Quarantine::TakeFinding(std::atomic<size_t>* next) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkMutex> lock(mutex_);
   size_t number = next->load(std::memory_order_relaxed);
   if (number >= findings_.size()) return {};
   next->store(number + 1, std::memory_order_relaxed);

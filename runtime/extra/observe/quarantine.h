@@ -10,6 +10,7 @@
 
 #include <tvm/ffi/c_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -44,8 +45,19 @@ class QuarantineUse {
 // The stack is read for the first objects of a function.
 void AdoptNew(TVMFFIObject* object, std::string_view origin, bool is_result);
 void DeleteAdopted(void* object, int flags);  // the deleter of adopted objects
+
+// Deleters whose objects are not adopted, by a hash of the address.
+using ForeignDeleters = std::array<std::atomic<void (*)(void*, int)>, 64>;
+inline ForeignDeleters foreign_deleters{};
+inline std::atomic<void (*)(void*, int)>& ForeignDeleterLike(void (*deleter)(void*, int)) {
+  return foreign_deleters[reinterpret_cast<uintptr_t>(deleter) / 16 % foreign_deleters.size()];
+}
+
 inline void Adopt(TVMFFIObject* object, std::string_view origin, bool is_result) {
-  if (object->deleter != &DeleteAdopted) AdoptNew(object, origin, is_result);
+  auto deleter = object->deleter;
+  if (deleter == &DeleteAdopted) return;
+  if (ForeignDeleterLike(deleter).load(std::memory_order_relaxed) == deleter) return;
+  AdoptNew(object, origin, is_result);
 }
 
 // Returns the events of a released object for Fault::events.  Later uses are not reported.

@@ -9,6 +9,7 @@
 #include "../platform/probe.h"
 #include "observe/contents.h"
 #include "observe/debug.h"
+#include "observe/fork_mutex.h"
 #include "observe/observer.h"
 #include "observe/recorder.h"
 #include "observe/trace.h"
@@ -139,6 +140,7 @@ void Show(const Function& function, const Optional<String>& name) {
 }  // namespace
 
 void RegisterObservers() {
+  RegisterForkMutexes();
   reflection::GlobalDef()
       .def("pytvmffi.ObserverAddDebug", &AddDebug)
       .def("pytvmffi.ObserverAddStats", &AddStats)

@@ -118,24 +118,31 @@ TensorMemory::TensorMemory(const DLTensor& tensor, size_t max_bytes)
     shape_[i] = tensor.shape[i];
     if (shape_[i] <= 0) return;
     strides_[i] = tensor.strides == nullptr ? static_cast<int64_t>(count) : tensor.strides[i];
+    bool is_adjacent = shape_[i] == 1 || strides_[i] == static_cast<int64_t>(count);
+    if (num_outer_ == 0 && !is_adjacent) num_outer_ = i + 1;
     if (__builtin_mul_overflow(count, static_cast<size_t>(shape_[i]), &count)) return;
+    if (num_outer_ == 0) num_adjacent_ = count;
   }
-  if (count > max_bytes / element_bytes_) return;
+  size_t num_bytes;
+  if (__builtin_mul_overflow(count, element_bytes_, &num_bytes) || num_bytes > max_bytes) return;
+  num_elements_ = count;
   first_ = reinterpret_cast<uintptr_t>(data_);
-  last_ = first_ + element_bytes_;
-  for (size_t i = 0; i < ndim_; ++i) {
+  last_ = first_ + num_adjacent_ * element_bytes_;
+  for (size_t i = 0; i < num_outer_; ++i) {
     int64_t reach = (shape_[i] - 1) * strides_[i] * static_cast<int64_t>(element_bytes_);
     (reach < 0 ? first_ : last_) += static_cast<uintptr_t>(reach);
   }
-  num_elements_ = count;
-  num_outer_ = ndim_;
-  auto is_adjacent = [this](size_t axis) {
-    return shape_[axis] == 1 || strides_[axis] == static_cast<int64_t>(num_adjacent_);
-  };
-  while (num_outer_ > 0 && is_adjacent(num_outer_ - 1)) {
-    num_adjacent_ *= static_cast<size_t>(shape_[--num_outer_]);
-  }
   is_checkable_ = true;
+}
+
+bool TensorMemory::Restrict(size_t index, size_t count) {
+  if (num_outer_ > 0) return index == 0;
+  size_t begin = num_elements_ / count * index + std::min(index, num_elements_ % count);
+  size_t length = num_elements_ / count + (index < num_elements_ % count ? 1 : 0);
+  data_ += begin * element_bytes_;
+  num_before_ = begin;
+  num_elements_ = num_adjacent_ = length;
+  return length > 0;
 }
 
 template <typename Visit>
@@ -153,6 +160,7 @@ void TensorMemory::ForEachRun(Visit&& visit) const {
 }
 
 char* TensorMemory::Address(int64_t element) const {
+  if (num_outer_ == 0) return data_ + static_cast<size_t>(element) * element_bytes_;
   int64_t offset = 0;
   for (size_t i = ndim_; i-- > 0;) {
     offset += element % shape_[i] * strides_[i];
@@ -167,13 +175,25 @@ void TensorMemory::CopyTo(char* copy) const {
   });
 }
 
-void TensorMemory::Fill() const {
+void TensorMemory::CopyAndFill(char* copy) const {
+  constexpr size_t kBlockBytes = 64 * kPeriod;  // stays in the first cache between copy and fill
   const unsigned char* pattern = PatternOf(element_bytes_);
   ForEachRun([&](char* address, size_t first, size_t count) {
     const unsigned char* period = pattern + first * element_bytes_ % kPeriod;
-    char* end = address + count * element_bytes_;
-    for (; address + kPeriod <= end; address += kPeriod) std::memcpy(address, period, kPeriod);
-    std::memcpy(address, period, static_cast<size_t>(end - address));
+    char* to = copy + first * element_bytes_;
+    for (size_t left = count * element_bytes_; left > 0;) {
+      size_t size = std::min(left, kBlockBytes);
+      std::memcpy(to, address, size);
+      to += size;
+      left -= size;
+      const char* end = address + size;
+      for (; size >= kPeriod; size -= kPeriod) {
+        std::memcpy(address, period, kPeriod);
+        address += kPeriod;
+      }
+      std::memcpy(address, period, static_cast<size_t>(end - address));
+      address += end - address;
+    }
   });
 }
 
@@ -207,12 +227,15 @@ void TensorMemory::ForEachFilledRun(Visit&& visit) const {
   const unsigned char* pattern = PatternOf(element_bytes_);
   // An element that is unlikely to be equal to the pattern is a run of its own.  A run of other
   // elements has at least 8 bytes, and therefore a whole word of 4 bytes.
-  size_t min_run = IsUnlikely(dtype_) ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
-  size_t word_bytes = IsUnlikely(dtype_) ? WordBytes(element_bytes_) : 4;
+  bool is_unlikely = IsUnlikely(dtype_);
+  size_t min_run = is_unlikely ? 1 : (kRunBytes + element_bytes_ - 1) / element_bytes_;
+  size_t word_bytes = is_unlikely ? WordBytes(element_bytes_) : 4;
   auto* has_word = word_bytes >= 4   ? &HasPatternWord<uint32_t>
                    : word_bytes == 2 ? &HasPatternWord<uint16_t>
                                      : &HasPatternWord<uint8_t>;
-  size_t block = kBlockBytes / element_bytes_ / 4 * 4;  // whole words of 4 bytes
+  // Whole words of 4 bytes.  A small tensor needs no division, which takes as long as its checks.
+  size_t block = num_bytes() <= kBlockBytes ? (num_elements_ + 3) / 4 * 4
+                                            : kBlockBytes / element_bytes_ / 4 * 4;
   size_t begin = 0;  // the run that was found last: elements [begin, end)
   size_t end = 0;
   auto finish = [&] {
@@ -252,6 +275,11 @@ int64_t TensorMemory::ReplaceFilled(const char* copy, size_t* count) const {
   ForEachFilledRun([&](size_t first, size_t length) {
     if (found < 0) found = static_cast<int64_t>(first);
     *count += length;
+    if (num_outer_ == 0) {
+      size_t offset = first * element_bytes_;
+      std::memcpy(data_ + offset, copy + offset, length * element_bytes_);
+      return;
+    }
     for (size_t i = first; i < first + length; ++i) {
       std::memcpy(Address(static_cast<int64_t>(i)), copy + i * element_bytes_, element_bytes_);
     }
@@ -261,6 +289,7 @@ int64_t TensorMemory::ReplaceFilled(const char* copy, size_t* count) const {
 
 std::string TensorMemory::IndexText(int64_t element) const {
   std::array<int64_t, kMaxDimensions> index{};
+  element += static_cast<int64_t>(num_before_);
   for (size_t i = ndim_; i-- > 0; element /= shape_[i]) index[i] = element % shape_[i];
   std::string text = "[";
   for (size_t i = 0; i < ndim_; ++i) {

@@ -36,16 +36,21 @@ class TensorMemory {
   // The address of the first element if the elements are adjacent in their order, else null.
   char* Compact() const { return num_adjacent_ == num_elements_ ? data_ : nullptr; }
 
+  // Leaves one of `count` parts of the elements; elements are numbered from the first one of the
+  // part.  Elements that are not adjacent are one part, with index 0.  Returns false if no element
+  // is left.
+  bool Restrict(size_t index, size_t count);
+
   // Copies the elements, in their order, to memory of num_bytes() bytes.
   void CopyTo(char* copy) const;
-  // Writes a pattern that depends on the number of the element.
-  void Fill() const;
+  // Copies the elements, and writes a pattern that depends on the number of the element.
+  void CopyAndFill(char* copy) const;
 
   // These functions return the number of an element, or -1 if there is none.
   int64_t FindDifference(const char* copy) const;
   int64_t FindNotFinite() const;
-  // Replaces the elements that Fill wrote by those of the copy; stores their number.  Elements
-  // whose pattern a function may well write are replaced only in runs of at least 8 bytes.
+  // Replaces the elements that CopyAndFill wrote by those of the copy; stores their number.
+  // Elements whose pattern a function may well write are replaced only in runs of at least 8 bytes.
   int64_t ReplaceFilled(const char* copy, size_t* count) const;
 
   // Returns the indices of an element, such as "[2, 0]".
@@ -61,7 +66,8 @@ class TensorMemory {
   // Calls visit(address, first element, number of elements) for each run of adjacent elements.
   template <typename Visit>
   void ForEachRun(Visit&& visit) const;
-  // Calls visit(first element, number of elements) for each run of elements that Fill wrote.
+  // Calls visit(first element, number of elements) for each run of elements that CopyAndFill
+  // wrote.
   template <typename Visit>
   void ForEachFilledRun(Visit&& visit) const;
   char* Address(int64_t element) const;
@@ -72,6 +78,7 @@ class TensorMemory {
   std::array<int64_t, kMaxDimensions> shape_;
   std::array<int64_t, kMaxDimensions> strides_;  // in elements
   size_t element_bytes_;
+  size_t num_before_ = 0;  // number of elements before a part
   size_t num_elements_ = 0;
   size_t num_outer_ = 0;     // number of the first dimensions, whose elements are not adjacent
   size_t num_adjacent_ = 1;  // number of elements that the other dimensions have

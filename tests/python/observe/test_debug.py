@@ -291,6 +291,18 @@ def test_the_function_that_changed_the_stream_is_named_not_its_callers(faulty):
     assert "2:1" in found[0].message
 
 
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:7", "rocm:3", "vulkan:1"])
+def test_a_stream_that_a_function_leaves_on_any_device_is_named(faulty, device):
+    kind, number = tvm_ffi.device(device).dlpack_device_type(), tvm_ffi.device(device).index
+    with tvm_ffi.debug() as found:
+        faulty.leaves_stream_of(kind, number, 0x3000)
+        faulty.right()
+        faulty.leaves_stream_of(kind, number, 0x3000)  # no change
+    faulty.leaves_stream_of(kind, number, 0)
+    assert rules(found) == [("leaves_stream_of", "", "environment.stream", 1)]
+    assert f"{kind}:{number}" in found[0].message
+
+
 def test_a_changed_allocator_is_a_fault(faulty):
     before = faulty.allocator()
     with tvm_ffi.debug() as found:
@@ -346,6 +358,34 @@ def test_a_write_to_a_large_input_has_the_stack_of_the_writer(faulty):
     assert "in __tvm_ffi_writes_middle" in found[0].events
     assert "written in:" in found[0].events
     page[:] = 1  # writable again
+
+
+@pytest.mark.parametrize("element", [0, 5, 70_000, (1 << 20) - 1])
+def test_a_write_to_an_input_after_many_right_calls_is_found(faulty, element):
+    """Calls that compare a part of a large tensor compare all of it together."""
+    x = array(1 << 20)
+    with tvm_ffi.debug() as found:
+        for _ in range(100):
+            faulty.writes_at(x, -1)
+        assert list(found) == []
+        for _ in range(17):
+            faulty.writes_at(x, element)
+    assert [(fault.function, fault.argument) for fault in found] == [("writes_at", "x")]
+    assert f"element [{element}] changed from" in found[0].message
+
+
+def test_an_element_that_is_not_written_after_many_right_calls_is_found(faulty):
+    y = array(1 << 16)
+    with tvm_ffi.debug() as found:
+        for _ in range(100):
+            faulty.skips_at(y, -1)
+        y[40_001] = 8
+        for _ in range(17):
+            faulty.skips_at(y, 40_001)
+    assert [(fault.function, fault.argument) for fault in found] == [("skips_at", "y")]
+    assert "element [40001] is the first" in found[0].message
+    assert y[40_001] == 8
+    assert y.sum() == (1 << 16) - 1 + 8
 
 
 def test_memory_around_a_guarded_tensor_stays_writable(faulty):
@@ -607,3 +647,56 @@ def test_the_command_returns_the_status_of_its_program(tmp_path):
     )
     assert missing.returncode == 2
     assert "No such file" in missing.stderr
+
+
+FORKS = """
+import os, sys, threading
+import numpy as np, tvm_ffi
+
+faulty = tvm_ffi.load_module(sys.argv[1])
+
+def call():
+    x = faulty.make_tensor(8)
+    faulty.keeps_argument(x)  # a fault: the lock of the list of kept arguments
+    faulty.release(x, 1)
+    faulty.bool_two()  # a fault: the lock of the list of faults
+    faulty.writes_at(large, -1)  # the lock of the guarded pages
+
+large = np.zeros(1 << 17, "float32")
+with tvm_ffi.debug() as found:
+    call()  # imports modules: locks of imports are not free in a child
+    stopped = threading.Event()
+    def run():
+        while not stopped.is_set():
+            call()
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        child = os.fork()
+        if child == 0:
+            try:
+                call()
+                os._exit(7)
+            finally:
+                os._exit(8)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    stopped.set()
+    for thread in threads:
+        thread.join()
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.unsanitized("forks of a process with threads")
+def test_a_fork_during_calls_of_other_threads_leaves_no_lock_acquired(fault_library):
+    """The child called a function that waited for the lock of a thread that the child lacks."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(fault_library)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi import libinfo
 
 # A library with the two functions of NVTX that the ranges call.
 NVTX = r"""
@@ -123,6 +126,27 @@ def lines_of(script, environment):
         command, env=environment, capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("bpftrace") is None, reason="bpftrace not found")
+def test_bpftrace_counts_calls_by_function():
+    """The one-liner of docs/guides/profile-calls.md."""
+    library = libinfo.find_libtvm_ffi()
+    expression = f"usdt:{library}:tvm_ffi:call__begin {{ @[str(arg0)] = count(); }}"
+    # The probes are ready when BEGIN runs.
+    command = ["bpftrace", "-e", 'BEGIN { printf("ready\\n"); } ' + expression]
+    tracer = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    while (line := tracer.stdout.readline()) not in ("ready\n", ""):
+        pass
+    if not line:
+        pytest.skip(f"bpftrace cannot run here: {tracer.communicate()[1].splitlines()[-1:]}")
+    lines_of(PROGRAM + "for i in range(7): call(i)\n", {**os.environ, "TVM_FFI_RANGES": "*"})
+    tracer.send_signal(signal.SIGINT)
+    output = tracer.communicate(timeout=60)[0].splitlines()
+    assert "@[ranges_test.outer]: 7" in output
+    assert "@[ranges_test.inner]: 7" in output
 
 
 RANGES = [

@@ -271,6 +271,22 @@ KERNEL(writes_middle) {
   return 0;
 }
 
+/* writes_at(x, i) writes the element i of its input; nothing if i is negative. */
+SIGNATURE(writes_at, "(x: float32[n], i: int)")
+KERNEL(writes_at) {
+  if (args[1].v_int64 >= 0) Floats(&args[0])[args[1].v_int64] += 1;
+  return 0;
+}
+
+/* skips_at(y, i) writes the elements of its output, except the element i. */
+SIGNATURE(skips_at, "(y: out float32[n], i: int)")
+KERNEL(skips_at) {
+  float* y = Floats(&args[0]);
+  int64_t skipped = args[1].v_int64;
+  for (int64_t i = 0; i < Extent(&args[0]); ++i) y[i] = i == skipped ? y[i] : 1;
+  return 0;
+}
+
 /* Writes the elements before and after its argument. */
 SIGNATURE(writes_around, "(x: float32[n])")
 KERNEL(writes_around) {
@@ -364,6 +380,12 @@ KERNEL(leaves_allocator) {
 }
 
 KERNEL(allocator) { return ReturnPointer(result, TVMFFIEnvGetDLPackManagedTensorAllocator()); }
+
+/* leaves_stream_of(type, id, stream) sets the current stream of a device. */
+KERNEL(leaves_stream_of) {
+  return TVMFFIEnvSetStream((int32_t)args[0].v_int64, (int32_t)args[1].v_int64,
+                            (void*)args[2].v_int64, NULL);
+}
 
 /* calls(f, args...) returns f(args...). */
 KERNEL(calls) {
