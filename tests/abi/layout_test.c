@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The binary layout of the C ABI on 64-bit platforms.  Compiling this file is the test;
- * layout_test.cc compiles the same text as C++.  The numbers are from the contract, not from
- * compiler output: if an assertion fails, the header is wrong. */
+ * The binary layout of the C ABI.  Compiling this file is the test; layout_test.cc compiles the
+ * same text as C++.  The numbers for 64-bit platforms are from the contract, not from compiler
+ * output: if an assertion fails, the header is wrong.  The contract says of 32-bit platforms that
+ * TVMFFIAny has 16 bytes and the object header 24; the other numbers for them follow from the
+ * declarations. */
 #include <assert.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -33,16 +35,22 @@
                 "type of " #Type "." #field " changed")
 #endif
 
+/* The number for 64-bit pointers, and the number for 32-bit pointers. */
+#define BYTES(on_64, on_32) (sizeof(void*) == 8 ? (on_64) : (on_32))
+
 #define CHECK_ENUM(Type) static_assert(sizeof(Type) == 4, "size of " #Type " changed")
 
 #define CHECK_VALUE(name, value) static_assert((name) == (value), "value of " #name " changed")
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
 
-CHECK_STRUCT(void*, 8, 8);
-CHECK_STRUCT(size_t, 8, 8);
-CHECK_STRUCT(TVMFFIObjectHandle, 8, 8);
-CHECK_STRUCT(TVMFFIStreamHandle, 8, 8);
+/* False for 32-bit x86, whose numbers are not listed here. */
+static_assert(alignof(int64_t) == 8, "64-bit integers have 8-byte alignment");
+
+CHECK_STRUCT(void*, BYTES(8, 4), BYTES(8, 4));
+CHECK_STRUCT(size_t, BYTES(8, 4), BYTES(8, 4));
+CHECK_STRUCT(TVMFFIObjectHandle, BYTES(8, 4), BYTES(8, 4));
+CHECK_STRUCT(TVMFFIStreamHandle, BYTES(8, 4), BYTES(8, 4));
 
 /* ---- Version --------------------------------------------------------------------------------- */
 
@@ -98,7 +106,7 @@ CHECK_STRUCT(TVMFFIObject, 24, 8);
 CHECK_FIELD(TVMFFIObject, combined_ref_count, 0, 8);
 CHECK_FIELD(TVMFFIObject, type_index, 8, 4);
 CHECK_FIELD(TVMFFIObject, __padding, 12, 4);
-CHECK_FIELD(TVMFFIObject, deleter, 16, 8);
+CHECK_FIELD(TVMFFIObject, deleter, 16, BYTES(8, 4));
 CHECK_FIELD(TVMFFIObject, __ensure_align, 16, 8);
 
 CHECK_STRUCT(TVMFFIAny, 16, 8);
@@ -107,9 +115,9 @@ CHECK_FIELD(TVMFFIAny, zero_padding, 4, 4);
 CHECK_FIELD(TVMFFIAny, small_str_len, 4, 4);
 CHECK_FIELD(TVMFFIAny, v_int64, 8, 8);
 CHECK_FIELD(TVMFFIAny, v_float64, 8, 8);
-CHECK_FIELD(TVMFFIAny, v_ptr, 8, 8);
-CHECK_FIELD(TVMFFIAny, v_c_str, 8, 8);
-CHECK_FIELD(TVMFFIAny, v_obj, 8, 8);
+CHECK_FIELD(TVMFFIAny, v_ptr, 8, BYTES(8, 4));
+CHECK_FIELD(TVMFFIAny, v_c_str, 8, BYTES(8, 4));
+CHECK_FIELD(TVMFFIAny, v_obj, 8, BYTES(8, 4));
 CHECK_FIELD(TVMFFIAny, v_dtype, 8, 4);
 CHECK_FIELD(TVMFFIAny, v_device, 8, 8);
 CHECK_FIELD(TVMFFIAny, v_bytes, 8, 8);
@@ -127,34 +135,34 @@ CHECK_VALUE(TVM_FFI_REF_COUNT_STRONG_MASK, UINT64_C(4294967295));
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-CHECK_STRUCT(TVMFFIByteArray, 16, 8);
-CHECK_FIELD(TVMFFIByteArray, data, 0, 8);
-CHECK_FIELD(TVMFFIByteArray, size, 8, 8);
+CHECK_STRUCT(TVMFFIByteArray, BYTES(16, 8), BYTES(8, 4));
+CHECK_FIELD(TVMFFIByteArray, data, 0, BYTES(8, 4));
+CHECK_FIELD(TVMFFIByteArray, size, BYTES(8, 4), BYTES(8, 4));
 
-CHECK_STRUCT(TVMFFIShapeCell, 16, 8);
-CHECK_FIELD(TVMFFIShapeCell, data, 0, 8);
-CHECK_FIELD(TVMFFIShapeCell, size, 8, 8);
+CHECK_STRUCT(TVMFFIShapeCell, BYTES(16, 8), BYTES(8, 4));
+CHECK_FIELD(TVMFFIShapeCell, data, 0, BYTES(8, 4));
+CHECK_FIELD(TVMFFIShapeCell, size, BYTES(8, 4), BYTES(8, 4));
 
 CHECK_STRUCT(TVMFFISeqCell, 32, 8);
-CHECK_FIELD(TVMFFISeqCell, data, 0, 8);
+CHECK_FIELD(TVMFFISeqCell, data, 0, BYTES(8, 4));
 CHECK_FIELD(TVMFFISeqCell, size, 8, 8);
 CHECK_FIELD(TVMFFISeqCell, capacity, 16, 8);
-CHECK_FIELD(TVMFFISeqCell, data_deleter, 24, 8);
+CHECK_FIELD(TVMFFISeqCell, data_deleter, 24, BYTES(8, 4));
 
-CHECK_STRUCT(TVMFFIErrorCell, 72, 8);
-CHECK_FIELD(TVMFFIErrorCell, kind, 0, 16);
-CHECK_FIELD(TVMFFIErrorCell, message, 16, 16);
-CHECK_FIELD(TVMFFIErrorCell, backtrace, 32, 16);
-CHECK_FIELD(TVMFFIErrorCell, update_backtrace, 48, 8);
-CHECK_FIELD(TVMFFIErrorCell, cause_chain, 56, 8);
-CHECK_FIELD(TVMFFIErrorCell, extra_context, 64, 8);
+CHECK_STRUCT(TVMFFIErrorCell, BYTES(72, 36), BYTES(8, 4));
+CHECK_FIELD(TVMFFIErrorCell, kind, 0, BYTES(16, 8));
+CHECK_FIELD(TVMFFIErrorCell, message, BYTES(16, 8), BYTES(16, 8));
+CHECK_FIELD(TVMFFIErrorCell, backtrace, BYTES(32, 16), BYTES(16, 8));
+CHECK_FIELD(TVMFFIErrorCell, update_backtrace, BYTES(48, 24), BYTES(8, 4));
+CHECK_FIELD(TVMFFIErrorCell, cause_chain, BYTES(56, 28), BYTES(8, 4));
+CHECK_FIELD(TVMFFIErrorCell, extra_context, BYTES(64, 32), BYTES(8, 4));
 
-CHECK_STRUCT(TVMFFIFunctionCell, 16, 8);
-CHECK_FIELD(TVMFFIFunctionCell, safe_call, 0, 8);
-CHECK_FIELD(TVMFFIFunctionCell, cpp_call, 8, 8);
+CHECK_STRUCT(TVMFFIFunctionCell, BYTES(16, 8), BYTES(8, 4));
+CHECK_FIELD(TVMFFIFunctionCell, safe_call, 0, BYTES(8, 4));
+CHECK_FIELD(TVMFFIFunctionCell, cpp_call, BYTES(8, 4), BYTES(8, 4));
 
-CHECK_STRUCT(TVMFFIOpaqueObjectCell, 8, 8);
-CHECK_FIELD(TVMFFIOpaqueObjectCell, handle, 0, 8);
+CHECK_STRUCT(TVMFFIOpaqueObjectCell, BYTES(8, 4), BYTES(8, 4));
+CHECK_FIELD(TVMFFIOpaqueObjectCell, handle, 0, BYTES(8, 4));
 
 CHECK_ENUM(TVMFFIBacktraceUpdateMode);
 CHECK_VALUE(kTVMFFIBacktraceUpdateModeReplace, 0);
@@ -162,57 +170,57 @@ CHECK_VALUE(kTVMFFIBacktraceUpdateModeAppend, 1);
 
 /* ---- Allocation ------------------------------------------------------------------------------ */
 
-CHECK_STRUCT(TVMFFIObjectAllocHeader, 8, 8);
-CHECK_FIELD(TVMFFIObjectAllocHeader, delete_space, 0, 8);
+CHECK_STRUCT(TVMFFIObjectAllocHeader, BYTES(8, 4), BYTES(8, 4));
+CHECK_FIELD(TVMFFIObjectAllocHeader, delete_space, 0, BYTES(8, 4));
 
-CHECK_STRUCT(TVMFFICustomAllocator, 16, 8);
-CHECK_FIELD(TVMFFICustomAllocator, allocate, 0, 8);
-CHECK_FIELD(TVMFFICustomAllocator, context, 8, 8);
+CHECK_STRUCT(TVMFFICustomAllocator, BYTES(16, 8), BYTES(8, 4));
+CHECK_FIELD(TVMFFICustomAllocator, allocate, 0, BYTES(8, 4));
+CHECK_FIELD(TVMFFICustomAllocator, context, BYTES(8, 4), BYTES(8, 4));
 
 /* ---- Types and reflection -------------------------------------------------------------------- */
 
-CHECK_STRUCT(TVMFFIFieldInfo, 120, 8);
-CHECK_FIELD(TVMFFIFieldInfo, name, 0, 16);
-CHECK_FIELD(TVMFFIFieldInfo, doc, 16, 16);
-CHECK_FIELD(TVMFFIFieldInfo, metadata, 32, 16);
-CHECK_FIELD(TVMFFIFieldInfo, flags, 48, 8);
-CHECK_FIELD(TVMFFIFieldInfo, size, 56, 8);
-CHECK_FIELD(TVMFFIFieldInfo, alignment, 64, 8);
-CHECK_FIELD(TVMFFIFieldInfo, offset, 72, 8);
-CHECK_FIELD(TVMFFIFieldInfo, getter, 80, 8);
-CHECK_FIELD(TVMFFIFieldInfo, setter, 88, 8);
-CHECK_FIELD(TVMFFIFieldInfo, default_value_or_factory, 96, 16);
-CHECK_FIELD(TVMFFIFieldInfo, field_static_type_index, 112, 4);
+CHECK_STRUCT(TVMFFIFieldInfo, BYTES(120, 88), 8);
+CHECK_FIELD(TVMFFIFieldInfo, name, 0, BYTES(16, 8));
+CHECK_FIELD(TVMFFIFieldInfo, doc, BYTES(16, 8), BYTES(16, 8));
+CHECK_FIELD(TVMFFIFieldInfo, metadata, BYTES(32, 16), BYTES(16, 8));
+CHECK_FIELD(TVMFFIFieldInfo, flags, BYTES(48, 24), 8);
+CHECK_FIELD(TVMFFIFieldInfo, size, BYTES(56, 32), 8);
+CHECK_FIELD(TVMFFIFieldInfo, alignment, BYTES(64, 40), 8);
+CHECK_FIELD(TVMFFIFieldInfo, offset, BYTES(72, 48), 8);
+CHECK_FIELD(TVMFFIFieldInfo, getter, BYTES(80, 56), BYTES(8, 4));
+CHECK_FIELD(TVMFFIFieldInfo, setter, BYTES(88, 60), BYTES(8, 4));
+CHECK_FIELD(TVMFFIFieldInfo, default_value_or_factory, BYTES(96, 64), 16);
+CHECK_FIELD(TVMFFIFieldInfo, field_static_type_index, BYTES(112, 80), 4);
 
-CHECK_STRUCT(TVMFFIMethodInfo, 72, 8);
-CHECK_FIELD(TVMFFIMethodInfo, name, 0, 16);
-CHECK_FIELD(TVMFFIMethodInfo, doc, 16, 16);
-CHECK_FIELD(TVMFFIMethodInfo, metadata, 32, 16);
-CHECK_FIELD(TVMFFIMethodInfo, flags, 48, 8);
-CHECK_FIELD(TVMFFIMethodInfo, method, 56, 16);
+CHECK_STRUCT(TVMFFIMethodInfo, BYTES(72, 48), 8);
+CHECK_FIELD(TVMFFIMethodInfo, name, 0, BYTES(16, 8));
+CHECK_FIELD(TVMFFIMethodInfo, doc, BYTES(16, 8), BYTES(16, 8));
+CHECK_FIELD(TVMFFIMethodInfo, metadata, BYTES(32, 16), BYTES(16, 8));
+CHECK_FIELD(TVMFFIMethodInfo, flags, BYTES(48, 24), 8);
+CHECK_FIELD(TVMFFIMethodInfo, method, BYTES(56, 32), 16);
 
-CHECK_STRUCT(TVMFFITypeMetadata, 32, 8);
-CHECK_FIELD(TVMFFITypeMetadata, doc, 0, 16);
-CHECK_FIELD(TVMFFITypeMetadata, creator, 16, 8);
-CHECK_FIELD(TVMFFITypeMetadata, total_size, 24, 4);
-CHECK_FIELD(TVMFFITypeMetadata, structural_eq_hash_kind, 28, 4);
+CHECK_STRUCT(TVMFFITypeMetadata, BYTES(32, 20), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeMetadata, doc, 0, BYTES(16, 8));
+CHECK_FIELD(TVMFFITypeMetadata, creator, BYTES(16, 8), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeMetadata, total_size, BYTES(24, 12), 4);
+CHECK_FIELD(TVMFFITypeMetadata, structural_eq_hash_kind, BYTES(28, 16), 4);
 
-CHECK_STRUCT(TVMFFITypeAttrColumn, 16, 8);
-CHECK_FIELD(TVMFFITypeAttrColumn, data, 0, 8);
-CHECK_FIELD(TVMFFITypeAttrColumn, size, 8, 4);
-CHECK_FIELD(TVMFFITypeAttrColumn, begin_index, 12, 4);
+CHECK_STRUCT(TVMFFITypeAttrColumn, BYTES(16, 12), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeAttrColumn, data, 0, BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeAttrColumn, size, BYTES(8, 4), 4);
+CHECK_FIELD(TVMFFITypeAttrColumn, begin_index, BYTES(12, 8), 4);
 
-CHECK_STRUCT(TVMFFITypeInfo, 72, 8);
+CHECK_STRUCT(TVMFFITypeInfo, BYTES(72, 56), 8);
 CHECK_FIELD(TVMFFITypeInfo, type_index, 0, 4);
 CHECK_FIELD(TVMFFITypeInfo, type_depth, 4, 4);
-CHECK_FIELD(TVMFFITypeInfo, type_key, 8, 16);
-CHECK_FIELD(TVMFFITypeInfo, type_ancestors, 24, 8);
-CHECK_FIELD(TVMFFITypeInfo, type_key_hash, 32, 8);
-CHECK_FIELD(TVMFFITypeInfo, num_fields, 40, 4);
-CHECK_FIELD(TVMFFITypeInfo, num_methods, 44, 4);
-CHECK_FIELD(TVMFFITypeInfo, fields, 48, 8);
-CHECK_FIELD(TVMFFITypeInfo, methods, 56, 8);
-CHECK_FIELD(TVMFFITypeInfo, metadata, 64, 8);
+CHECK_FIELD(TVMFFITypeInfo, type_key, 8, BYTES(16, 8));
+CHECK_FIELD(TVMFFITypeInfo, type_ancestors, BYTES(24, 16), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeInfo, type_key_hash, BYTES(32, 24), 8);
+CHECK_FIELD(TVMFFITypeInfo, num_fields, BYTES(40, 32), 4);
+CHECK_FIELD(TVMFFITypeInfo, num_methods, BYTES(44, 36), 4);
+CHECK_FIELD(TVMFFITypeInfo, fields, BYTES(48, 40), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeInfo, methods, BYTES(56, 44), BYTES(8, 4));
+CHECK_FIELD(TVMFFITypeInfo, metadata, BYTES(64, 48), BYTES(8, 4));
 
 CHECK_ENUM(TVMFFIFieldFlagBitMask);
 CHECK_VALUE(kTVMFFIFieldFlagBitMaskWritable, 1);
@@ -253,42 +261,42 @@ CHECK_FIELD(DLDataType, code, 0, 1);
 CHECK_FIELD(DLDataType, bits, 1, 1);
 CHECK_FIELD(DLDataType, lanes, 2, 2);
 
-CHECK_STRUCT(DLTensor, 48, 8);
-CHECK_FIELD(DLTensor, data, 0, 8);
-CHECK_FIELD(DLTensor, device, 8, 8);
-CHECK_FIELD(DLTensor, ndim, 16, 4);
-CHECK_FIELD(DLTensor, dtype, 20, 4);
-CHECK_FIELD(DLTensor, shape, 24, 8);
-CHECK_FIELD(DLTensor, strides, 32, 8);
-CHECK_FIELD(DLTensor, byte_offset, 40, 8);
+CHECK_STRUCT(DLTensor, BYTES(48, 40), 8);
+CHECK_FIELD(DLTensor, data, 0, BYTES(8, 4));
+CHECK_FIELD(DLTensor, device, BYTES(8, 4), 8);
+CHECK_FIELD(DLTensor, ndim, BYTES(16, 12), 4);
+CHECK_FIELD(DLTensor, dtype, BYTES(20, 16), 4);
+CHECK_FIELD(DLTensor, shape, BYTES(24, 20), BYTES(8, 4));
+CHECK_FIELD(DLTensor, strides, BYTES(32, 24), BYTES(8, 4));
+CHECK_FIELD(DLTensor, byte_offset, BYTES(40, 32), 8);
 
-CHECK_STRUCT(DLManagedTensor, 64, 8);
-CHECK_FIELD(DLManagedTensor, dl_tensor, 0, 48);
-CHECK_FIELD(DLManagedTensor, manager_ctx, 48, 8);
-CHECK_FIELD(DLManagedTensor, deleter, 56, 8);
+CHECK_STRUCT(DLManagedTensor, BYTES(64, 48), 8);
+CHECK_FIELD(DLManagedTensor, dl_tensor, 0, BYTES(48, 40));
+CHECK_FIELD(DLManagedTensor, manager_ctx, BYTES(48, 40), BYTES(8, 4));
+CHECK_FIELD(DLManagedTensor, deleter, BYTES(56, 44), BYTES(8, 4));
 
 CHECK_STRUCT(DLPackVersion, 8, 4);
 CHECK_FIELD(DLPackVersion, major, 0, 4);
 CHECK_FIELD(DLPackVersion, minor, 4, 4);
 
-CHECK_STRUCT(DLManagedTensorVersioned, 80, 8);
+CHECK_STRUCT(DLManagedTensorVersioned, BYTES(80, 64), 8);
 CHECK_FIELD(DLManagedTensorVersioned, version, 0, 8);
-CHECK_FIELD(DLManagedTensorVersioned, manager_ctx, 8, 8);
-CHECK_FIELD(DLManagedTensorVersioned, deleter, 16, 8);
-CHECK_FIELD(DLManagedTensorVersioned, flags, 24, 8);
-CHECK_FIELD(DLManagedTensorVersioned, dl_tensor, 32, 48);
+CHECK_FIELD(DLManagedTensorVersioned, manager_ctx, 8, BYTES(8, 4));
+CHECK_FIELD(DLManagedTensorVersioned, deleter, BYTES(16, 12), BYTES(8, 4));
+CHECK_FIELD(DLManagedTensorVersioned, flags, BYTES(24, 16), 8);
+CHECK_FIELD(DLManagedTensorVersioned, dl_tensor, BYTES(32, 24), BYTES(48, 40));
 
-CHECK_STRUCT(DLPackExchangeAPIHeader, 16, 8);
+CHECK_STRUCT(DLPackExchangeAPIHeader, BYTES(16, 12), BYTES(8, 4));
 CHECK_FIELD(DLPackExchangeAPIHeader, version, 0, 8);
-CHECK_FIELD(DLPackExchangeAPIHeader, prev_api, 8, 8);
+CHECK_FIELD(DLPackExchangeAPIHeader, prev_api, 8, BYTES(8, 4));
 
-CHECK_STRUCT(DLPackExchangeAPI, 56, 8);
-CHECK_FIELD(DLPackExchangeAPI, header, 0, 16);
-CHECK_FIELD(DLPackExchangeAPI, managed_tensor_allocator, 16, 8);
-CHECK_FIELD(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync, 24, 8);
-CHECK_FIELD(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync, 32, 8);
-CHECK_FIELD(DLPackExchangeAPI, dltensor_from_py_object_no_sync, 40, 8);
-CHECK_FIELD(DLPackExchangeAPI, current_work_stream, 48, 8);
+CHECK_STRUCT(DLPackExchangeAPI, BYTES(56, 32), BYTES(8, 4));
+CHECK_FIELD(DLPackExchangeAPI, header, 0, BYTES(16, 12));
+CHECK_FIELD(DLPackExchangeAPI, managed_tensor_allocator, BYTES(16, 12), BYTES(8, 4));
+CHECK_FIELD(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync, BYTES(24, 16), BYTES(8, 4));
+CHECK_FIELD(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync, BYTES(32, 20), BYTES(8, 4));
+CHECK_FIELD(DLPackExchangeAPI, dltensor_from_py_object_no_sync, BYTES(40, 24), BYTES(8, 4));
+CHECK_FIELD(DLPackExchangeAPI, current_work_stream, BYTES(48, 28), BYTES(8, 4));
 
 CHECK_ENUM(DLDeviceType);
 CHECK_VALUE(kDLCPU, 1);

@@ -215,7 +215,9 @@ def test_function_types_equal_the_contract(check):
 
 def test_the_layout_test_asserts_every_fact_of_the_contract():
     """The hand-written assertions in layout_test.c cover the whole contract."""
-    pinned = set(re.findall(r"^CHECK_\w+\(.*\);$", (HERE / "layout_test.c").read_text(), re.M))
+    text = (HERE / "layout_test.c").read_text(encoding="utf-8")
+    text = re.sub(r"BYTES\((\d+), \d+\)", r"\1", text)
+    pinned = set(re.findall(r"^CHECK_\w+\(.*\);$", text, re.M))
     expected = set()
     for name, layout in ABI["structs"].items():
         expected.add(f"CHECK_STRUCT({name}, {layout['size']}, {layout['align']});")
