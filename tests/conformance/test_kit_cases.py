@@ -127,6 +127,17 @@ def test_wrong_option_is_refused(options, message, capsys):
     assert message in capsys.readouterr().err
 
 
+def test_results_of_some_cases_are_not_complete(runtime, tmp_path, capsys):
+    """The message is short: a list of 3,000 identifiers hides the reason."""
+    path = tmp_path / "some.json"
+    assert main(["runtime", runtime, "--only", r"^string\.small", "--json", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(path)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 6
+    assert lines[-1].endswith("cases are missing; a run with --only is not complete")
+
+
 def test_pattern_that_matches_no_case(runtime, capsys):
     assert main(["runtime", runtime, "--only", "nothing.like.this"]) == 2
     assert "no case matches" in capsys.readouterr().out
