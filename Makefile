@@ -58,7 +58,7 @@ help:
 	@echo "make venv         install the package into $(VENV), nothing else"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tested in a fresh environment"
-	@echo "make wheels       dist/: checked wheels for CPython 3.9 to 3.14, x86-64 and AArch64; WHEELS_TARGETS='cp311-x86_64 ...'"
+	@echo "make wheels       dist/: checked wheels for CPython 3.9 to 3.15, x86-64 and AArch64; WHEELS_TARGETS='cp311-x86_64 ...'"
 	@echo "make release      build/release/: changelog section, text of the tag, wheels, checksums; changes nothing else"
 	@echo "make bench        compare with the incumbent and the floor; BENCH_ARGS=--quick is short"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"

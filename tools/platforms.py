@@ -37,7 +37,7 @@ class Platform:
     targets: tuple[str, ...]  # build targets
     emulator: str = ""  # program without which the tests cannot run; "" if it is the machine itself
     runs: bool = True  # False: the targets are only compiled and linked
-    variables: tuple[tuple[str, str], ...] = ()  # for the emulator
+    variables: tuple[tuple[str, str], ...] = ()  # for the compiler and the emulator
     exports: str = ""  # Mach-O library whose exported names are compared with the list
 
 
@@ -56,7 +56,11 @@ PLATFORMS = {
     "x86_64-linux-musl": Platform(PORTABLE),
     "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
     "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False, exports="lib/libtvm_ffi.dylib"),
-    "wasm32-emscripten": Platform(("tvm_ffi_minimal", *PORTABLE), "node"),
+    "wasm32-emscripten": Platform(
+        ("tvm_ffi_minimal", *C_TESTS, "cpp_container", "cpp_serialization"),
+        "node",
+        variables=(("NODE_PATH", "/usr/share/nodejs"),),  # Debian's folder; not every node knows it
+    ),
 }
 
 

@@ -9,4 +9,5 @@ set(CMAKE_CXX_FLAGS_INIT -fwasm-exceptions)
 # Programs end when main returns, read and write files of the machine, and have the stack of Linux.
 set(CMAKE_EXE_LINKER_FLAGS_INIT
   "-sEXIT_RUNTIME=1 -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sTOTAL_STACK=8MB")
-set(CMAKE_CROSSCOMPILING_EMULATOR node)
+# Programs of Emscripten 3.1.6 fetch their own file, by a URL that is none, if node has `fetch`.
+set(CMAKE_CROSSCOMPILING_EMULATOR node --no-experimental-fetch)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "../platform/return_address.h"
 #include "duplicate_registration.h"
 #include "error.h"
 #include "extra_registration.h"
@@ -147,7 +148,7 @@ int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out
 }
 
 int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f, int allow_override) {
-  const void* caller = __builtin_return_address(0);
+  const void* caller = TVM_FFI_RETURN_ADDRESS();
   return GuardBoundary([&] {
     FunctionTable::Registration registration{View(*name), Ref<FunctionObject>::Share(f), {}, {}};
     registration.registrant = caller;
@@ -156,7 +157,7 @@ int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f, i
 }
 
 int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info, int allow_override) {
-  const void* caller = __builtin_return_address(0);
+  const void* caller = TVM_FFI_RETURN_ADDRESS();
   return GuardBoundary([&] {
     if (method_info->method.type_index != kTVMFFIFunction) {
       Raise("TypeError", "global function `", View(method_info->name),

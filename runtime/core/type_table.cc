@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../platform/platform.h"
+#include "../platform/return_address.h"
 #include "duplicate_registration.h"
 #include "error.h"
 #include "key_hooks.h"
@@ -461,7 +462,7 @@ int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info) {
 }
 
 int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata) {
-  const void* caller = __builtin_return_address(0);
+  const void* caller = TVM_FFI_RETURN_ADDRESS();
   return GuardBoundary(
       [&] { TypeTable::Global().RegisterMetadata(type_index, *metadata, caller); });
 }

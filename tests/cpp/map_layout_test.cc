@@ -33,14 +33,17 @@ struct RawEntry {
   uint64_t prev;
   uint64_t next;
 };
+// With pointers of 32 bits, the fields after data_deleter have smaller offsets.
+constexpr size_t kLess = sizeof(void*) == 8 ? 0 : 8;
 static_assert(offsetof(RawMap, data) == 24 && offsetof(RawMap, size) == 32 &&
               offsetof(RawMap, slots) == 40 && offsetof(RawMap, data_deleter) == 48 &&
-              offsetof(RawMap, fib_shift) == 56 && offsetof(RawMap, head) == 64 &&
-              offsetof(RawMap, tail) == 72 && sizeof(RawMap) == 80 && sizeof(RawEntry) == 48);
+              offsetof(RawMap, fib_shift) == 56 - kLess / 2 &&
+              offsetof(RawMap, head) == 64 - kLess && offsetof(RawMap, tail) == 72 - kLess &&
+              sizeof(RawMap) == 80 - kLess && sizeof(RawEntry) == 48);
 static_assert(sizeof(MapBaseObj) == 56 && sizeof(SmallMapBaseObj) == 56 &&
-              sizeof(DenseMapBaseObj) == 80);
+              sizeof(DenseMapBaseObj) == 80 - kLess);
 static_assert(sizeof(MapObj) == 56 && sizeof(DictObj) == 56);
-static_assert(sizeof(Map<Any, Any>) == 8 && sizeof(Dict<Any, Any>) == 8);
+static_assert(sizeof(Map<Any, Any>) == sizeof(void*) && sizeof(Dict<Any, Any>) == sizeof(void*));
 static_assert(sizeof(MapObj::iterator) == 16);
 static_assert(MapObj::_type_index == 72 && DictObj::_type_index == 76);
 
@@ -108,7 +111,7 @@ TEST_CASE("sizes after construction from a range") {
       CHECK_EQ(raw->size, static_cast<uint64_t>(count));
       if (size.shift == 0) {
         CHECK_EQ(raw->slots, size.slots | kSmallTag);
-        CHECK(raw->data == static_cast<const void*>(&raw->fib_shift));
+        CHECK(raw->data == reinterpret_cast<const char*>(raw) + sizeof(SmallMapBaseObj));
         CHECK((raw->data_deleter == nullptr));
       } else {
         CHECK_EQ(raw->slots, size.slots);

@@ -58,6 +58,7 @@ PLATFORM = {
     "../platform/platform.h",
     "../platform/forced_unwinding.h",
     "../platform/probe.h",
+    "../platform/return_address.h",
 }
 
 # Folders whose files must not include each other in a cycle.
