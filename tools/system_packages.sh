@@ -175,6 +175,8 @@ check_platforms() {
     qemu-aarch64-static:qemu-user-static mmdebstrap:mmdebstrap em++:emscripten node:nodejs; do
     has "${program%:*}" || need "${program%:*}" "${program#*:}" - -
   done
+  # Programs that Zig links for musl name musl's loader.
+  [ "$(uname -m)" != x86_64 ] || [ -e /lib/ld-musl-x86_64.so.1 ] || need "musl's loader" musl - -
 }
 
 check() {

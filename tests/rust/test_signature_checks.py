@@ -101,13 +101,17 @@ def test_the_function_and_the_check_give_the_expected_message(library, callers, 
     st.sampled_from(sorted(set(SIGNATURES) - {"defaults", "spaces"})),
     st.lists(cases.HOSTILE, max_size=6),
 )
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_the_function_agrees_with_the_check_on_hostile_arguments(library, callers, name, args):
     compare(library, callers, name, args)
 
 
 @given(cases.nearly_right())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_the_function_agrees_with_the_check_on_nearly_correct_arguments(library, callers, case):
     if case[0] in SIGNATURES:
         compare(library, callers, *case)
