@@ -2,10 +2,17 @@
 // Write protection of memory, and the handler of invalid accesses, on Linux.
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "platform.h"
 
@@ -41,6 +48,50 @@ bool IsOurs(const struct sigaction& action) {
 }
 
 }  // namespace
+
+bool VisitWritableMemory(size_t max_bytes, VisitMemory visit, void* data) {
+  constexpr size_t kBlockBytes = size_t{1} << 20;
+  void* block =
+      mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return false;
+  auto block_address = reinterpret_cast<uintptr_t>(block);
+  std::vector<std::pair<uintptr_t, uintptr_t>> ranges;
+  size_t total = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long first = 0;
+    unsigned long long last = 0;
+    char rights[5] = "";
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s", &first, &last, rights) != 3) continue;
+    bool is_device = line.find("/dev/") != std::string::npos;
+    if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || is_device) continue;
+    total += last - first;
+    // The kernel may have joined the block with its neighbours.
+    for (uintptr_t begin = first; begin < last;) {
+      bool is_before = begin < block_address;
+      if (begin == block_address) {
+        begin += kBlockBytes;
+        continue;
+      }
+      uintptr_t end = std::min<uintptr_t>(last, begin + kBlockBytes);
+      if (is_before) end = std::min(end, block_address);
+      ranges.emplace_back(begin, end);
+      begin = end;
+    }
+  }
+  bool is_listed = total > 0 && total <= max_bytes;
+  for (size_t i = 0; is_listed && i < ranges.size(); ++i) {
+    auto [begin, end] = ranges[i];
+    iovec from = {reinterpret_cast<void*>(begin), end - begin};
+    iovec to = {block, end - begin};
+    ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    if (copied < 0) continue;  // unmapped by another thread
+    visit(begin, static_cast<const uintptr_t*>(block),
+          static_cast<size_t>(copied) / sizeof(uintptr_t), data);
+  }
+  munmap(block, kBlockBytes);
+  return is_listed;
+}
 
 size_t PageSize() noexcept {
   static const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -27,6 +27,13 @@ namespace tvm::ffi::platform {
 void* AllocateAligned(size_t size, size_t alignment) noexcept;
 void FreeAligned(void* memory) noexcept;
 
+// Copies the writable private memory of this process, block by block, and calls
+// visit(address of the block, copy, number of words, data).  Memory that other threads change may
+// be copied before or after the change.  The memory of the copy is left out.  Returns false if the
+// system does not list the memory, or if it is larger than `max_bytes`.
+using VisitMemory = void (*)(uintptr_t address, const uintptr_t* words, size_t count, void* data);
+bool VisitWritableMemory(size_t max_bytes, VisitMemory visit, void* data);
+
 // The size of a page, the unit of SetWritable; 0 if pages cannot be protected.
 size_t PageSize() noexcept;
 // Allows or forbids writes to whole pages of memory that can be read; returns false if the system

@@ -4,6 +4,9 @@
 
 namespace tvm::ffi::platform {
 
+bool VisitWritableMemory(size_t /*max_bytes*/, VisitMemory /*visit*/, void* /*data*/) {
+  return false;
+}
 size_t PageSize() noexcept { return 0; }
 bool SetWritable(uintptr_t /*page*/, size_t /*size*/, bool /*is_writable*/) noexcept {
   return false;

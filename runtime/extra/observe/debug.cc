@@ -25,8 +25,8 @@
 #include <unordered_map>
 
 #include "../core/extra_layer.h"
+#include "observe/call_state.h"
 #include "observe/checked_tensor.h"
-#include "observe/debug_host.h"
 #include "observe/fault_list.h"
 #include "observe/fork_mutex.h"
 #include "observe/guarded_memory.h"
@@ -35,30 +35,12 @@
 #include "observe/quarantine.h"
 #include "observe/result_slot.h"
 #include "observe/tensor_memory.h"
-#include "observe/thread_environment.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr int32_t kMaxArgs = 16;  // only the first arguments of a call are checked
-constexpr int kResult = -1;       // argument indices of faults
+constexpr int kResult = -1;  // argument indices of faults
 constexpr int kNoArgument = -2;
-
-// ---- One call -----------------------------------------------------------------------------------
-
-// An object argument, with the additional reference of the call.
-struct HeldObject {
-  TVMFFIObject* object;
-  uint32_t strong_before;  // without the additional reference
-  int32_t index;
-};
-
-// The fields of a tensor argument, which functions must not change.
-struct TensorFields {
-  int32_t index;
-  const DLTensor* tensor;
-  DLTensor copy;
-};
 
 template <typename T>
 bool AreEqual(const T& a, const T& b) {  // as memcmp, inline
@@ -70,74 +52,6 @@ bool AreEqual(const T& a, const T& b) {  // as memcmp, inline
   for (size_t i = 0; i < std::size(words[0]); ++i) difference |= words[0][i] ^ words[1][i];
   return difference == 0;
 }
-
-struct CallState {
-  const FunctionNotes* notes;
-  // List of the calls in progress on this thread.  With fibers, the call that began last may not be
-  // the first one to end.
-  CallState* outer;  // the call that contains this one, or null
-  CallState* inner = nullptr;
-  // True if another debug context checks the same call.  That context, whose state is `outer`,
-  // repairs the result and has the additional references.
-  bool is_nested;
-  std::string_view name;
-  const void* address;
-  const TVMFFIAny* arg_array;
-  TVMFFIAny* slot;
-  TVMFFIObjectHandle error;  // pending before the call
-  bool is_slot_filled;
-  int32_t num_args;
-  int32_t num_held;
-  bool has_owner;  // an argument may own other arguments after the call
-  TVMFFIAny args[kMaxArgs];
-  HeldObject held[kMaxArgs];
-  Environment environment;
-  TensorFields fields[kMaxArgs];
-  int32_t num_fields;
-  SmallInput small[kMaxArgs];
-  int32_t num_small;
-  std::vector<CheckedTensor> tensors;
-  // Memory for copies of elements, which is kept for later calls.
-  std::unique_ptr<char[]> copies;
-  size_t copies_size = 0;
-  // Times of a call whose checks have a budget; 0 for other calls.
-  int64_t begin_ns;
-  int64_t function_ns;
-};
-
-// States of earlier calls, for the next calls of the thread.
-struct FreeStates {
-  static constexpr size_t kMax = 8;
-  std::vector<std::unique_ptr<CallState>> states;
-};
-
-std::unique_ptr<CallState> NewState() {
-  std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
-  if (free.empty()) {
-    free.reserve(FreeStates::kMax);
-    return std::unique_ptr<CallState>(new CallState);  // without zeroing the arrays
-  }
-  std::unique_ptr<CallState> state = std::move(free.back());
-  free.pop_back();
-  return state;
-}
-
-struct FreeAtExit {
-  void operator()(CallState* state) const {
-    state->inner = nullptr;
-    state->tensors.clear();
-    std::unique_ptr<CallState> owned(state);
-    std::vector<std::unique_ptr<CallState>>& free = runtime::ThreadState<FreeStates>::Get().states;
-    if (free.size() < free.capacity()) free.push_back(std::move(owned));
-  }
-};
-
-// The state of a thread; one variable, because each access to one costs a function call.
-struct ThreadCalls {
-  CallState* current;  // the innermost call
-  Environment last;    // the streams when a call read them last
-};
-thread_local ThreadCalls thread_calls = {nullptr, {~uint64_t{0}, {}, nullptr}};
 
 // Returns the tensor of an argument; null for other arguments and for released objects.
 const DLTensor* TensorOf(const TVMFFIAny& arg) {
@@ -238,6 +152,8 @@ class Debug {
   void* Begin(const TVMFFIObservedCall& call);
   void End(const TVMFFIObservedCall& call, void* token);
   Array<Array<Any>> Read();
+  // Called when no call is in progress and no call will begin.
+  void Finish() { is_finished_.store(true, std::memory_order_release); }
 
  private:
   const FunctionNotes* NotesOf(const TVMFFIObservedCall& call);
@@ -265,6 +181,8 @@ class Debug {
   Host host_;
   FaultList faults_;
   KeptArguments kept_;
+  CreatedTensors created_;
+  std::atomic<bool> is_finished_{false};
   // Of errors that are exceptions of the host language.  Their kinds need no registration, and
   // their messages may be empty.
   decltype(TVMFFIObject::deleter) host_error_deleter_;
@@ -326,6 +244,8 @@ const FunctionNotes* Debug::FindNotes(const TVMFFIObservedCall& call) {
 
 void* Debug::Begin(const TVMFFIObservedCall& call) {
   std::unique_ptr<CallState> state = NewState();
+  state->created = finds_kept_ ? &created_ : nullptr;
+  state->has_created = false;
   state->notes = NotesOf(call);
   ThreadCalls& calls = thread_calls;
   const CallState* outer = state->outer = calls.current;
@@ -471,6 +391,8 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
   CheckReleased(call, *state);
+  bool may_call_host = state->has_created && call.status == 0;
+  if (may_call_host) created_.AddStack(state->name, [this] { return faults_.HostStack(); });
 }
 
 void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
@@ -666,7 +588,25 @@ Array<Array<Any>> Debug::Read() {
         std::to_string(leak.num_references) + " references that the function kept still exist";
     faults_.AddLater({leak.function, nullptr, leak.argument, "object.leaked", message}, leak.stack);
   }
+  if (!is_finished_.load(std::memory_order_acquire)) return faults_.Read();
+  for (const CreatedTensors::Leak& leak : created_.Leaks()) {
+    faults_.AddLater({leak.function, nullptr, "", "object.leaked",
+                      std::to_string(leak.num_tensors) +
+                          " tensors that the function allocated exist, without a pointer to them"},
+                     leak.stack);
+  }
   return faults_.Read();
+}
+
+// The hook of TVMFFIEnvTensorAlloc.
+void NoteCreated(TVMFFIObject* tensor) {
+  for (CallState* state = thread_calls.current; state != nullptr; state = state->outer) {
+    if (state->created != nullptr) {
+      state->created->Add(state->name, tensor);
+      state->has_created = true;
+    }
+    if (!state->is_nested) return;
+  }
 }
 
 }  // namespace
@@ -676,13 +616,19 @@ Array<Any> AddDebug(const Array<String>& names, const Array<Any>& options,
   struct Owned {
     AccessHandling access{&DescribeAccess};
     QuarantineUse quarantine;
-    explicit Owned(PlaceFunction place) : quarantine(std::move(place)) {}
+    std::shared_ptr<Debug> debug;
+    Owned(PlaceFunction place, std::shared_ptr<Debug> its_debug)
+        : quarantine(std::move(place)), debug(std::move(its_debug)) {}
+    ~Owned() { debug->Finish(); }
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
   };
+  runtime::new_tensor_hook.store(&NoteCreated, std::memory_order_release);
   auto place = [caller = Host(host, addresses), host_stack = host[2]](Stack stack) {
     return PlaceOf(caller, host_stack, stack);
   };
-  return AddObserver(std::make_shared<Debug>(options, host, addresses), names,
-                     std::make_unique<Owned>(place));
+  auto debug = std::make_shared<Debug>(options, host, addresses);
+  return AddObserver(debug, names, std::make_unique<Owned>(place, debug));
 }
 
 }  // namespace tvm::ffi::extra

@@ -196,6 +196,30 @@ KERNEL(make_tensor) {
   return Return(result, kTVMFFITensor, (int64_t)(intptr_t)tensor);
 }
 
+/* loses_tensor(n) returns None, and leaves a tensor without an owner. */
+KERNEL(loses_tensor) {
+  TVMFFIAny tensor = None();
+  return __tvm_ffi_make_tensor(handle, args, num_args, &tensor);
+}
+
+static TVMFFIAny workspaces[16];
+
+/* workspace(n) returns a tensor of n elements that the library keeps. */
+KERNEL(workspace) {
+  TVMFFIAny* slot = &workspaces[args[0].v_int64 % 16];
+  if (slot->type_index == kTVMFFINone && __tvm_ffi_make_tensor(handle, args, num_args, slot) != 0) {
+    return -1;
+  }
+  return TVMFFIAnyViewToOwnedAny(slot, result);
+}
+
+/* forget_workspaces() releases them. */
+KERNEL(forget_workspaces) {
+  for (int i = 0; i < 16; ++i) Release(&workspaces[i]);
+  memset(workspaces, 0, sizeof(workspaces));
+  return 0;
+}
+
 static TVMFFIAny remembered;
 
 /* remember(x) borrows x after the call. */
