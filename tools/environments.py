@@ -229,7 +229,8 @@ def aarch64(arguments: argparse.Namespace) -> None:
     options = ("--numprocesses", arguments.jobs, "--dist", "loadfile")
     _run(
         python, "-m", "pytest", *options, *_results(arguments, "aarch64"), *left_out,
-        *(arguments.rest or AARCH64_TESTS), PATH=path, QEMU_LD_PREFIX=prefix, **rust,
+        *(arguments.rest or AARCH64_TESTS),
+        reports=None, PATH=path, QEMU_LD_PREFIX=prefix, **rust,
     )  # fmt: skip
 
 

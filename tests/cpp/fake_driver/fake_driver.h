@@ -54,7 +54,8 @@ void fake_driver_use_another_context(void);
 int fake_driver_current_context(void);
 /* Makes every function return 4, CUDA_ERROR_DEINITIALIZED; until the next reset. */
 void fake_driver_shut_down(void);
-/* Makes each launch return 0 without a check or a record, to time the caller; until the next reset. */
+/* Makes each launch return 0 without a check or a record, to time the caller; until the next reset.
+ */
 void fake_driver_ignore_launches(void);
 
 #ifdef __cplusplus
