@@ -25,7 +25,7 @@ from tvm_ffi_conformance.libraries.run import find_runtime, run_library  # noqa:
 from tvm_ffi_conformance.matrix import matrix  # noqa: E402
 from tvm_ffi_conformance.results import Results  # noqa: E402
 
-COMPACT = ["add(x: compact float32[n], y: out compact float32[n])"]
+COMPACT = ["add(x: float32[n] compact, y: out float32[n] compact)"]
 HEADERS = [
     "add(x: float32[n], y: out float32[n])",
     "length(text: str, more: bytes, factor: float, twice: bool) -> int",
