@@ -42,6 +42,32 @@ def test_a_write_to_read_only_memory_names_the_call_before_the_process_dies(
     assert ("Fatal Python error" in done.stderr) == (handler == "handler")
 
 
+LOSES_TENSORS = """
+import sys, tvm_ffi
+faulty = tvm_ffi.load_module(sys.argv[1])
+with tvm_ffi.debug() as found:
+    for i in range(8):
+        faulty.loses_tensor(i + 1)
+for fault in found:
+    print(fault.function, fault.rule, fault.message, fault.stack)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not list its memory")
+def test_tensors_that_a_function_creates_and_loses_are_leaks(fault_library):
+    """In a small process: the search reads at most 4 GiB, and old copies of pointers hide leaks."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOSES_TENSORS, str(fault_library)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.startswith("loses_tensor object.leaked ")
+    assert done.stdout.count("object.leaked") == 1
+    assert "tensors that the function allocated exist" in done.stdout
+
+
 HANDLED = """
 import tvm_ffi
 def is_handled():
