@@ -66,6 +66,7 @@ bool VisitWritableMemory(size_t max_bytes, VisitMemory visit, void* data) {
     bool is_device = line.find("/dev/") != std::string::npos;
     if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || is_device) continue;
     total += last - first;
+    if (total > max_bytes) break;  // the shadow memory of a sanitizer has terabytes
     // The kernel may have joined the block with its neighbours.
     for (uintptr_t begin = first; begin < last;) {
       bool is_before = begin < block_address;

@@ -53,6 +53,7 @@ for fault in found:
 """
 
 
+@pytest.mark.unsanitized("the shadow memory is larger than the memory that is searched")
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not list its memory")
 def test_tensors_that_a_function_creates_and_loses_are_leaks(fault_library):
     """In a small process: the search reads at most 4 GiB, and old copies of pointers hide leaks."""
