@@ -15,7 +15,7 @@ namespace tvm::ffi::runtime {
 extern std::atomic<void (*)(void* data, size_t size)> released_data_hook;
 
 // Called with each tensor that TVMFFIEnvTensorAlloc returns; borrowed.  Null: not called.
-extern std::atomic<void (*)(TVMFFIObject* tensor)> new_tensor_hook;
+extern std::atomic<void (*)(TVMFFIObject* tensor) noexcept> new_tensor_hook;
 
 }  // namespace tvm::ffi::runtime
 

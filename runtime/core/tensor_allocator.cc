@@ -114,7 +114,7 @@ DLManagedTensorVersioned* Allocate(DLTensor* prototype) {
 }  // namespace
 
 std::atomic<void (*)(void* data, size_t size)> released_data_hook{nullptr};
-std::atomic<void (*)(TVMFFIObject* tensor)> new_tensor_hook{nullptr};
+std::atomic<void (*)(TVMFFIObject* tensor) noexcept> new_tensor_hook{nullptr};
 
 }  // namespace tvm::ffi::runtime
 
@@ -144,11 +144,11 @@ int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* out) {
                    prototype->ndim, prototype->shape);
     try {
       *out = NewTensorFromManaged(managed).release();
-      auto hook = new_tensor_hook.load(std::memory_order_acquire);
-      if (hook != nullptr) hook(static_cast<TVMFFIObject*>(*out));
     } catch (...) {
       if (managed->deleter != nullptr) managed->deleter(managed);
       throw;
     }
+    auto hook = new_tensor_hook.load(std::memory_order_acquire);
+    if (hook != nullptr) hook(static_cast<TVMFFIObject*>(*out));
   });
 }

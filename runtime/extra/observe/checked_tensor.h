@@ -66,8 +66,8 @@ class CheckedTensor {
   size_t num_guarded_ = 0;  // number of bytes in the guarded pages
 };
 
-// A tensor that is read and has few elements, which are adjacent: most tensors of most calls.  Its
-// comparison costs half of that of a CheckedTensor.
+// A tensor that is read and has few, adjacent elements, like most tensors of most calls.  Comparing
+// it takes half the time of a CheckedTensor.
 struct SmallInput {
   static constexpr size_t kMaxBytes = 256;
 

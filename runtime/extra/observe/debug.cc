@@ -598,14 +598,17 @@ Array<Array<Any>> Debug::Read() {
   return faults_.Read();
 }
 
-// The hook of TVMFFIEnvTensorAlloc.
-void NoteCreated(TVMFFIObject* tensor) {
-  for (CallState* state = thread_calls.current; state != nullptr; state = state->outer) {
-    if (state->created != nullptr) {
-      state->created->Add(state->name, tensor);
-      state->has_created = true;
+// The hook of TVMFFIEnvTensorAlloc.  If memory runs out, a leak of the tensor is not found.
+void NoteCreated(TVMFFIObject* tensor) noexcept {
+  try {
+    for (CallState* state = thread_calls.current; state != nullptr; state = state->outer) {
+      if (state->created != nullptr) {
+        state->created->Add(state->name, tensor);
+        state->has_created = true;
+      }
+      if (!state->is_nested) return;
     }
-    if (!state->is_nested) return;
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -49,7 +49,7 @@ class TensorMemory {
   // These functions return the number of an element, or -1 if there is none.
   int64_t FindDifference(const char* copy) const;
   int64_t FindNotFinite() const;
-  // Replaces the elements that CopyAndFill wrote by those of the copy; stores their number.
+  // Replaces the elements that CopyAndFill wrote by the elements of the copy; stores the number.
   // Elements whose pattern a function may well write are replaced only in runs of at least 8 bytes.
   int64_t ReplaceFilled(const char* copy, size_t* count) const;
 
