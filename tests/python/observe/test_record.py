@@ -272,14 +272,15 @@ echo = tvm_ffi.convert_func(lambda *args: args[0])
 
 def record(pipe):
     tvm_ffi.record("run.tvmrec", contents="all", last=last).start()
-    def run():
+    def run(start):
         arrays = [np.zeros(n, "uint8") for n in (0, 5, 3000)]
-        for i in range(10**9):
+        for i in range(start, 10**9):
             echo(i, "x" * (i % 50), arrays[i % 3])
     for _ in range(2):
-        threading.Thread(target=run, daemon=True).start()
+        threading.Thread(target=run, args=[0], daemon=True).start()
+    echo(0, "", np.zeros(0, "uint8"))
     os.write(pipe, b"r")
-    run()
+    run(1)
 
 def check(calls):
     assert {call.thread for call in calls} <= {1, 2, 3}
