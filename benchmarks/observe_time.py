@@ -119,20 +119,15 @@ def measure_observers(
     """Return the rows of observers."""
     rows = [Row(name, label, "ns") for name, label in OBSERVE_ROWS.items()]
     progress("observers")
-    try:
-        kernels = str(compile_kernels(library_of(interpreter)))
-        lines = [interpreter.run("-c", _PROGRAM, kernels) for _ in range(rounds)]
-    except SetupError as error:
-        for row in rows:
-            row.cells = {OURS: Unavailable(str(error))}
-        return rows
-    times = [[float(word) for word in line.split()] for line in lines]
-    rows[0].cells = {
-        OURS: Samples([after for _, after, *_ in times]),
-        FLOOR: Samples([before for before, *_ in times]),
-    }
-    for i, row in enumerate(rows[1:]):
-        row.cells = {OURS: Samples([under[i] - after for _, after, *under in times])}
+    rounds_of_numbers = _numbers(interpreter, rounds, rows, _PROGRAM)
+    if rounds_of_numbers:
+        rows[0].cells = {
+            OURS: Samples([after for _, after, *_ in rounds_of_numbers]),
+            FLOOR: Samples([before for before, *_ in rounds_of_numbers]),
+        }
+        for i, row in enumerate(rows[1:]):
+            added = [under[i] - after for _, after, *under in rounds_of_numbers]
+            row.cells = {OURS: Samples(added)}
     return rows
 
 
@@ -142,17 +137,28 @@ def measure_debug(
     """Return the rows of the debug context."""
     rows = [Row(name, label, "ns") for name, label in DEBUG_ROWS.items()]
     progress("debug context")
+    rounds_of_numbers = _numbers(interpreter, rounds, rows, _DEBUG_PROGRAM, *DEBUG_ROWS)
+    if rounds_of_numbers:
+        for i, row in enumerate(rows):
+            row.cells = {
+                OURS: Samples([numbers[2 * i + 1] for numbers in rounds_of_numbers]),
+                FLOOR: Samples([numbers[2 * i] for numbers in rounds_of_numbers]),
+            }
+    return rows
+
+
+def _numbers(
+    interpreter: Interpreter, rounds: int, rows: list[Row], program: str, *arguments: str
+) -> list[list[float]]:
+    """Return the numbers that a program prints in each round.
+
+    If the program cannot run, the cells of the rows get the reason, and the list is empty.
+    """
     try:
         kernels = str(compile_kernels(library_of(interpreter)))
-        texts = [interpreter.run("-c", _DEBUG_PROGRAM, kernels, *DEBUG_ROWS) for _ in range(rounds)]
+        texts = [interpreter.run("-c", program, kernels, *arguments) for _ in range(rounds)]
     except SetupError as error:
         for row in rows:
             row.cells = {OURS: Unavailable(str(error))}
-        return rows
-    times = [[[float(word) for word in line.split()] for line in x.splitlines()] for x in texts]
-    for i, row in enumerate(rows):
-        row.cells = {
-            OURS: Samples([each[i][1] for each in times]),
-            FLOOR: Samples([each[i][0] for each in times]),
-        }
-    return rows
+        return []
+    return [[float(word) for word in text.split()] for text in texts]

@@ -154,6 +154,10 @@ def _unexpected_exports(library: bytes) -> str:
     return " ".join(missing + [f"+{name}" for name in sorted(exported - expected)])
 
 
+# By load command, LC_DYLD_INFO_ONLY and LC_DYLD_EXPORTS_TRIE: the offset of the trie's offset.
+TRIE_POSITIONS = {0x80000022: 40, 0x80000033: 8}
+
+
 def _macho_exports(library: bytes) -> set[str]:
     """Return the names that a 64-bit Mach-O library exports, without their leading underscore."""
     magic, *_, num_commands, _, _, _ = struct.unpack_from("<8I", library)
@@ -162,9 +166,7 @@ def _macho_exports(library: bytes) -> set[str]:
     offset, trie = 32, b""
     for _ in range(num_commands):
         command, size = struct.unpack_from("<2I", library, offset)
-        position = {0x80000022: 40, 0x80000033: 8}.get(
-            command
-        )  # LC_DYLD_INFO_ONLY, ..._EXPORTS_TRIE
+        position = TRIE_POSITIONS.get(command)
         if position is not None:
             start, length = struct.unpack_from("<2I", library, offset + position)
             trie = library[start : start + length] or trie

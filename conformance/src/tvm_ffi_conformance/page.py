@@ -30,11 +30,10 @@ def page(results: Results) -> str:
     """Return the page of `results` as HTML; it loads nothing from elsewhere."""
     subject, totals = results.subject, results.totals()
     title = f"Conformance of {Path(subject['path']).name}"
-    known = {key: value for key, value in subject.items() if isinstance(value, str)}
     facts = "".join(
         f"<tr><th>{_text(key)}</th><td><code>{_text(value)}</code></td></tr>"
-        for key, value in known.items()
-        if value
+        for key, value in subject.items()
+        if value and isinstance(value, str)
     )
     summary = (
         f"{totals['required'] - totals['failed']} of {totals['required']} required rules hold; "

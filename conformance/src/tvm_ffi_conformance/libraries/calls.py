@@ -172,29 +172,20 @@ def call(runtime: Runtime, name: str, given: list[Any], padding: int = 0) -> abi
     raise error
 
 
-def call_or_refuse(runtime: Runtime, name: str, given: list[Any]) -> bool:
-    """Call; return False if the function refused the arguments with an error."""
-    try:
-        call(runtime, name, given)
-    except RaisedError as error:
-        expect(error.kind in KINDS, f"the kind {error.kind!r} is not registered")
-        expect(error.message, "the message is empty")
-        return False
-    return True
-
-
 def outcome_or_refusal(runtime: Runtime, signature: Signature, given: list[Any]) -> Outcome | None:
     """Call; return None if the function refused the arguments with an error."""
     try:
         return outcome(runtime, signature, given)
     except RaisedError as error:
         expect(error.kind in KINDS, f"the kind {error.kind!r} is not registered")
+        expect(error.message, "the message is empty")
         return None
 
 
-def refused(runtime: Runtime, name: str, given: list[Any]) -> None:
+def refused(runtime: Runtime, signature: Signature, given: list[Any]) -> None:
     """Expect that a call fails with an error of a registered kind."""
-    expect(not call_or_refuse(runtime, name, given), "wrong arguments were accepted")
+    accepted = outcome_or_refusal(runtime, signature, given)
+    expect(accepted is None, "wrong arguments were accepted")
 
 
 class Outcome(NamedTuple):
@@ -286,7 +277,7 @@ def _register_layouts(topic: Topic, signature: Signature) -> None:
         size = min(size, int(4000 ** (1 / max(rank, 1))))  # the kit fills the tensors in Python
         # A number may be an index: an error is right then.
         numbers = any(each.kind == "int" for each in signature.parameters)
-        (call_or_refuse if numbers else call)(runtime, name, arguments(signature, size))
+        (outcome_or_refusal if numbers else outcome)(runtime, signature, arguments(signature, size))
 
     @topic.case("right.misaligned", "A tensor at an odd address is computed rightly, or refused.",
                 cites="compiler-integration.md#Kernel Language Compilers")  # fmt: skip
@@ -428,7 +419,7 @@ def _register_requirements(topic: Topic, signature: Signature) -> None:
 
 def _register_wrong_calls(topic: Topic, signature: Signature) -> None:
     """Register the calls with wrong numbers of arguments and wrong arguments."""
-    name, count = signature.name, len(signature.parameters)
+    count = len(signature.parameters)
     required = sum(not each.optional for each in signature.parameters)
 
     @topic.each("wrong.count.{}", [(str(n), n) for n in sorted({0, required - 1, count + 1})
@@ -436,7 +427,7 @@ def _register_wrong_calls(topic: Topic, signature: Signature) -> None:
                 "{} arguments are refused.")  # fmt: skip
     def wrong_count(runtime: Runtime, number: int) -> None:
         given = arguments(signature)
-        refused(runtime, name, [*given, view(None)][:number])
+        refused(runtime, signature, [*given, view(None)][:number])
 
     for wrong in wrong_arguments(signature):
         _register_wrong(topic, signature, wrong)
@@ -446,8 +437,8 @@ def _register_wrong_calls(topic: Topic, signature: Signature) -> None:
         if count:
             given = arguments(signature)
             given[0] = view(Raw(abi.kTVMFFIOpaquePtr, 1))
-            refused(runtime, name, given)
-        call(runtime, name, arguments(signature))
+            refused(runtime, signature, given)
+        call(runtime, signature.name, arguments(signature))
 
 
 def _register_wrong(topic: Topic, signature: Signature, wrong: WrongArgument) -> None:
@@ -459,7 +450,7 @@ def _register_wrong(topic: Topic, signature: Signature, wrong: WrongArgument) ->
     def refusal(runtime: Runtime) -> None:
         given = arguments(signature)
         given[wrong.position] = wrong.make()
-        refused(runtime, signature.name, given)
+        refused(runtime, signature, given)
 
 
 class WrongArgument(NamedTuple):

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -90,9 +91,7 @@ def run_library(
         return Results("library", subject)
     if static_only:
         subject["runtime"] = "none"
-        return Results(
-            "library", subject, [each for each in entries if re.search(pattern, each.id)]
-        )
+        return Results("library", subject, _matching(entries, pattern))
     names = static.function_names(library)
     given = [_given(text, names) for text in signatures or ()]
     repeated = [name for name, count in Counter(each.name for each in given).items() if count > 1]
@@ -100,14 +99,15 @@ def run_library(
         raise ValueError(f"signature: expected one for each function, got several of {repeated[0]}")
     subject["signatures"] = [each.text for each in given]
     with tempfile.TemporaryDirectory() as folder:
-        reference = _reference(Path(folder))
-        used = runtime or find_runtime() or reference
+        reference = cache(lambda: _reference(Path(folder)))
+        used = runtime or find_runtime()
+        subject["runtime"] = used or "reference"
+        used = used or reference()
         if used is None:
             raise ValueError(
                 "no runtime to call the library with: name one with --runtime, or install a C "
                 "compiler for the reference; --static reads the file only"
             )
-        subject["runtime"] = "reference" if used == reference else used
         found, problems = _embedded(path, used, library, limit)
         entries += problems
         known = {each.name: each for each in [*found, *given]}
@@ -117,7 +117,11 @@ def run_library(
         repeat = f"tvm-ffi-conform library {quote(path)}"
         repeat += f" --runtime {quote(runtime)}" if runtime else ""
         entries += _calls(path, used, reference, called, limit, pattern, until_failure, repeat)
-    return Results("library", subject, [each for each in entries if re.search(pattern, each.id)])
+    return Results("library", subject, _matching(entries, pattern))
+
+
+def _matching(entries: list[Entry], pattern: str) -> list[Entry]:
+    return [each for each in entries if re.search(pattern, each.id)]
 
 
 def _given(text: str, names: list[str]) -> Signature:
@@ -191,7 +195,7 @@ def _embedded(
 def _calls(
     path: str,
     runtime: str,
-    reference: str | None,
+    reference: Callable[[], str | None],
     signatures: list[Signature],
     limit: float,
     pattern: str,
@@ -211,14 +215,14 @@ def _calls(
             path, cases, limit=limit, worker=[module, runtime, *texts], until_failure=until_failure
         )
         outcome, failed = run.results, run.failed
-        if run.load_error and runtime == reference:
+        if run.load_error and runtime == reference():
             raise ValueError(
                 f"{path} does not load on the reference, which has the C functions of the ABI only: "
                 f"{run.load_error}; name a runtime with --runtime"
             )
     checked = _cases(signatures, register_checked, pattern)
-    if checked and reference and not (until_failure and failed):
-        run = execute(path, checked, limit=limit, worker=[module, reference, *texts])
+    if checked and not (until_failure and failed) and (compiled := reference()):
+        run = execute(path, checked, limit=limit, worker=[module, compiled, *texts])
         # A library that needs more than the C functions does not load on the reference.
         if not run.load_error:
             outcome.update(run.results)

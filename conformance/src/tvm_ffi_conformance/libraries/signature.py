@@ -8,6 +8,7 @@ another type has a `problem`: the function is checked statically only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 PLAIN = ("int", "float", "bool", "str", "bytes", "dtype", "Device")
@@ -82,15 +83,16 @@ def parse(text: str) -> Signature:
     ValueError
         If the text has not the form of a signature.
     """
-    bare = text
+    bare = re.sub(r"\s+doc\s+(['\"]).*\1\s*$", "", text, flags=re.DOTALL)
     # A dtype variable stands for the first of its dtypes.
-    for variable, dtype in re.findall(r"(\w+) in \(\s*(\w+)", _without_documentation(text)):
+    for variable, dtype in re.findall(r"(\w+) in \(\s*(\w+)", bare):
         bare = re.sub(rf"\b{variable}(?=\*?\[)", dtype, bare)
     match = re.match(r"\s*(\w+)\s*\(", bare)
-    end = _end_of_parentheses(bare, match.end()) if match else -1
+    after = bare[match.end() :] if match else ""
+    end = next((index for index, _, depth in _unquoted(after) if depth < 0), -1)
     if match is None or end < 0:
         raise ValueError(f"signature: expected NAME(PARAMETERS), got {text!r}")
-    inside, rest = bare[match.end() : end], _CLAUSES.sub("", bare[end + 1 :]).strip()
+    inside, rest = after[:end], _CLAUSES.sub("", after[end + 1 :]).strip()
     if rest and not rest.startswith("->"):
         raise ValueError(f"signature: expected -> or the end after the parameters, got {rest!r}")
     returns = rest[2:].strip()
@@ -100,42 +102,23 @@ def parse(text: str) -> Signature:
     return Signature(match[1], tuple(map(_parameter, parts)), returns, text)
 
 
-def _without_documentation(text: str) -> str:
-    return re.sub(r"\s+doc\s+(['\"]).*\1\s*$", "", text, flags=re.DOTALL)
-
-
-def _end_of_parentheses(text: str, start: int) -> int:
-    """Return the index of the parenthesis that closes the one before `start`; -1 without one."""
-    depth, quote = 1, ""
-    for position in range(start, len(text)):
-        each = text[position]
+def _unquoted(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield index and character outside of quotes, and the depth of brackets after it."""
+    depth, quote = 0, ""
+    for index, each in enumerate(text):
         if quote:
             quote = "" if each == quote else quote
         elif each in "\"'":
             quote = each
         else:
             depth += (each in "([{") - (each in ")]}")
-            if depth == 0:
-                return position
-    return -1
+            yield index, each, depth
 
 
 def _split(text: str) -> list[str]:
     """Split at commas outside of brackets and quotes."""
-    parts, depth, start, quote = [], 0, 0, ""
-    for position, each in enumerate(text):
-        if quote:
-            quote = "" if each == quote else quote
-        elif each in "\"'":
-            quote = each
-        elif each in "([{":
-            depth += 1
-        elif each in ")]}":
-            depth -= 1
-        elif each == "," and depth == 0:
-            parts.append(text[start:position])
-            start = position + 1
-    return [*parts, text[start:]]
+    commas = [index for index, each, depth in _unquoted(text) if each == "," and depth == 0]
+    return [text[i:j] for i, j in zip([0, *(i + 1 for i in commas)], [*commas, len(text)])]
 
 
 def _parameter(text: str) -> Parameter:
