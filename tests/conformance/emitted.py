@@ -26,6 +26,8 @@ from tvm_ffi_conformance.matrix import matrix  # noqa: E402
 from tvm_ffi_conformance.results import Results  # noqa: E402
 
 COMPACT = ["add(x: float32[n] compact, y: out float32[n] compact)"]
+# Apache TVM exports the entry function of a module under a second name.
+COMPACT_AND_MAIN = [*COMPACT, COMPACT[0].replace("add", "main")]
 HEADERS = [
     "add(x: float32[n], y: out float32[n])",
     "length(text: str, more: bytes, factor: float, twice: bool) -> int",
@@ -58,8 +60,8 @@ EMITTERS = {
     "rust": Emitter("cargo", []),
     "headers": Emitter("headers.cc", HEADERS),
     "apache-headers": Emitter("headers.cc", HEADERS, foreign=True),
-    "apache-tvm-c": Emitter("apache_tvm.py c", COMPACT, foreign=True),
-    "apache-tvm-llvm": Emitter("apache_tvm.py llvm", COMPACT, foreign=True),
+    "apache-tvm-c": Emitter("apache_tvm.py c", COMPACT_AND_MAIN, foreign=True),
+    "apache-tvm-llvm": Emitter("apache_tvm.py llvm", COMPACT_AND_MAIN, foreign=True),
     # Kernels of a GPU: the kit checks the library, and calls nothing without a signature.
     "tilelang": Emitter("tilelang_kernel.py", [], foreign=True),
     "cutedsl": Emitter("cutedsl.py", COMPACT, foreign=True),
@@ -69,8 +71,8 @@ NOTES = """
 
 - *apache-headers*: a `TensorView` of a tensor with null strides reads `stride(0)` through the null
   pointer. DLPack before 1.2 allows null strides for compact tensors.
-- *apache-tvm-c*, *apache-tvm-llvm*: the emitted check takes every argument with a type index of an
-  object for a tensor, so an object of another type is read as one. Tensors with a byte offset are
+- *apache-tvm-c*, *apache-tvm-llvm*: the emitted check takes the address of an opaque pointer, or of
+  an object that is no tensor, for the address of a `DLTensor`. Tensors with a byte offset are
   refused. The code of the LLVM target needs an alignment of 16 bytes, and does not check it.
 - *cutedsl*: a tensor with null strides is read through the null pointer.
 - *tilelang*: exports kernels for GPUs only (its backend for the host makes no library with this

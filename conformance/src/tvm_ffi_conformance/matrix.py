@@ -72,7 +72,7 @@ def _topic(entry: Entry) -> str:
 
 def _deviations(run: Results, reasons: Mapping[str, str]) -> str:
     """Return a list of the broken rules of a subject, with the cases of each."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[tuple[str, str, str], list[Entry]] = {}
     patterns = {each: text for each, text in reasons.items() if "*" in each}
     limits: dict[str, int] = {}
     for entry in run.failures:
@@ -82,17 +82,21 @@ def _deviations(run: Results, reasons: Mapping[str, str]) -> str:
             continue
         # Cases of one table differ in the last word of the identifier, which the rule may quote.
         key = entry.rule.replace(entry.id.rpartition(".")[2], "...")
-        found.setdefault(f"{key} ({entry.document}, {entry.heading})", []).append(entry)
+        found.setdefault((key, entry.document, entry.heading), []).append(entry)
     if not found and not limits:
         return "All required cases passed.\n"
     lines = [f"- {text} (cases: {count}). Intended.\n" for text, count in limits.items()]
-    for rule, entries in found.items():
+    for (key, document, heading), entries in found.items():
+        rule = key if len({entry.rule for entry in entries}) > 1 else entries[0].rule
         names = [f"`{entry.id}`" for entry in entries[:_MOST_NAMED]]
         if len(entries) > _MOST_NAMED:
             names.append(f"{len(entries) - _MOST_NAMED} more")
         why = sorted({reasons[entry.id] for entry in entries if entry.id in reasons})
         intended = f" Intended: {'; '.join(why)}." if why else ""
-        lines.append(f"- {rule} Verdict {entries[0].verdict}: {', '.join(names)}.{intended}\n")
+        lines.append(
+            f"- {rule} ({document}, {heading}) Verdict {entries[0].verdict}: "
+            f"{', '.join(names)}.{intended}\n"
+        )
     return "".join(lines)
 
 

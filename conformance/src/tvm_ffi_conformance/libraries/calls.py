@@ -449,7 +449,7 @@ def _register_wrong(topic: Topic, signature: Signature, wrong: WrongArgument) ->
     )
     def refusal(runtime: Runtime) -> None:
         given = arguments(signature)
-        given[wrong.position] = wrong.make()
+        given[wrong.position] = wrong.make(runtime)
         refused(runtime, signature, given)
 
 
@@ -459,7 +459,7 @@ class WrongArgument(NamedTuple):
     position: int
     name: str
     description: str
-    make: Callable[[], Any]
+    make: Callable[[Runtime], Any]
 
 
 def wrong_arguments(signature: Signature) -> list[WrongArgument]:
@@ -467,19 +467,20 @@ def wrong_arguments(signature: Signature) -> list[WrongArgument]:
     rows = []
     used = [each for parameter in signature.parameters for each in parameter.shape if each != "_"]
     for position, parameter in enumerate(signature.parameters):
-        bad: dict[str, tuple[str, Callable[[], Any]]] = {
-            "object": ("an opaque pointer", lambda: view(Raw(abi.kTVMFFIOpaquePtr, 1)))
+        bad: dict[str, tuple[str, Callable[[Runtime], Any]]] = {
+            "pointer": ("an opaque pointer", lambda _: view(Raw(abi.kTVMFFIOpaquePtr, 1)))
         }
         if not parameter.nullable:
-            bad["none"] = "None", lambda: view(None)
+            bad["none"] = "None", lambda _: view(None)
         if parameter.kind != "Device":
-            bad["device"] = "a value of type Device", lambda: view(device(abi.kDLCPU))
+            bad["device"] = "a value of type Device", lambda _: view(device(abi.kDLCPU))
         if parameter.kind == "str":
-            bad["bytes"] = "small bytes", VALUES["bytes"]
+            bad["bytes"] = "small bytes", lambda _: VALUES["bytes"]()
         if parameter.kind not in ("str", "dtype", "Device"):
-            bad["text"] = "a small string", lambda: view(small(b"kit"))
+            bad["text"] = "a small string", lambda _: view(small(b"kit"))
+            bad["object"] = "a string object", lambda runtime: runtime.string(_TEXT)
         if parameter.dtype or parameter.kind in ("str", "bytes"):
-            bad["integer"] = "the int 1", lambda: view(1)
+            bad["integer"] = "the int 1", lambda _: view(1)
         if parameter.dtype:
             bad |= _wrong_tensors(parameter, used)
         rows += [WrongArgument(position, kind, *each) for kind, each in bad.items()]
@@ -488,38 +489,38 @@ def wrong_arguments(signature: Signature) -> list[WrongArgument]:
 
 def _wrong_tensors(
     parameter: Parameter, used: list[str]
-) -> dict[str, tuple[str, Callable[[], Any]]]:
+) -> dict[str, tuple[str, Callable[[Runtime], Any]]]:
     """Return wrong tensors by name; `used` has the extents of all parameters."""
     own, shape = parameter.dtype or (0, 0), extents(parameter, 5)
     other = (abi.kDLInt, 64) if own != (abi.kDLInt, 64) else (abi.kDLFloat, 64)
     code = (abi.kDLUInt if own[0] == abi.kDLInt else abi.kDLInt, own[1])
-    bad: dict[str, tuple[str, Callable[[], Any]]] = {
-        "dtype": ("a tensor with elements of another size or kind", lambda: Tensor(other, shape)),
+    bad: dict[str, tuple[str, Callable[[Runtime], Any]]] = {
+        "dtype": ("a tensor with elements of another size or kind", lambda _: Tensor(other, shape)),
         "dtype_code": (
             f"a tensor whose dtype has code {code[0]} instead of {own[0]} and {own[1]} bits",
-            lambda: Tensor(code, shape),
+            lambda _: Tensor(code, shape),
         ),
-        "lanes": ("a tensor whose dtype has 2 lanes", lambda: Tensor(own, shape, lanes=2)),
+        "lanes": ("a tensor whose dtype has 2 lanes", lambda _: Tensor(own, shape, lanes=2)),
         "dimension_more": (
             f"a tensor with {len(shape) + 1} dimensions",
-            lambda: Tensor(own, (*shape, 1)),
+            lambda _: Tensor(own, (*shape, 1)),
         ),
-        "rank_64": ("a tensor with 64 dimensions", lambda: Tensor(own, (1,) * 64)),
+        "rank_64": ("a tensor with 64 dimensions", lambda _: Tensor(own, (1,) * 64)),
         "device_of_tensor": (
             "a tensor on a Vulkan device",
-            lambda: Tensor(own, shape, device=abi.kDLVulkan),
+            lambda _: Tensor(own, shape, device=abi.kDLVulkan),
         ),
     }
     if shape:
         bad["dimension_less"] = (
             f"a tensor with {len(shape) - 1} dimensions",
-            lambda: Tensor(own, shape[1:]),
+            lambda _: Tensor(own, shape[1:]),
         )
     for axis, each in enumerate(parameter.shape):
         if each.isdigit() or used.count(each) > 1:
             longer = tuple(n + (i == axis) for i, n in enumerate(shape))
             bad[f"extent_{axis}"] = (
                 f"a tensor with {longer[axis]} elements in dimension {axis}, not {each} = {shape[axis]}",
-                lambda longer=longer: Tensor(own, longer),
+                lambda _, longer=longer: Tensor(own, longer),
             )
     return bad

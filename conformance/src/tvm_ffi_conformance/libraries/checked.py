@@ -63,7 +63,7 @@ def register_checked(signature: Signature) -> list[str]:
         call(runtime, [*arguments(signature), view(None)])
         for wrong in wrong_arguments(signature):
             given = arguments(signature)
-            given[wrong.position] = wrong.make()
+            given[wrong.position] = wrong.make(runtime)
             call(runtime, given)
 
     return [f"checked.{signature.name}.{name}" for name in ("right", "objects", "wrong")]
