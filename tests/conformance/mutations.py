@@ -27,6 +27,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -38,7 +39,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MOST_AFTER_LOADING = 400  # cases for a fault that the library reaches while it loads
 AT_LEAST = {"runtime": 0.95, "kernels": 0.95, "reference": 0.95}
-TESTS_LIMIT = 90.0  # seconds for the tests of the reference, which take 15
+TESTS_LIMIT = 600.0  # seconds for the tests of the reference, which take 15
+SLOWDOWN = 6.0  # with a fault they take at most this multiple of their time
 
 RUNTIME_FILES = [
     *(f"runtime/core/{name}.cc" for name in (
@@ -416,16 +418,18 @@ def by_words(identifiers: list[str], text: str) -> list[str]:
 def run_reference_tests(faults: list[Fault], source: Path) -> None:
     """Run the tests of the reference with each fault that no case catches; set `caught`."""
     missed = [fault for fault in faults if not fault.caught]
-    if missed and failing_test(0, source):
-        raise RuntimeError(f"tests of the reference: {failing_test(0, source)} fails without fault")
+    start = time.monotonic()
+    if missed and (test := failing_test(0, source, TESTS_LIMIT)):
+        raise RuntimeError(f"tests of the reference: {test} fails without fault")
+    limit = SLOWDOWN * (time.monotonic() - start)
     with ThreadPoolExecutor(jobs()) as pool:
         numbers = [fault.number for fault in missed]
-        for fault, test in zip(missed, pool.map(lambda n: failing_test(n, source), numbers)):
+        for fault, test in zip(missed, pool.map(lambda n: failing_test(n, source, limit), numbers)):
             fault.caught = test
 
 
-def failing_test(number: int, source: Path) -> str:
-    """Return the first test of the reference that fails with a fault."""
+def failing_test(number: int, source: Path, limit: float) -> str:
+    """Return the first test of the reference that fails, or does not end in `limit` seconds."""
     files = [str(path) for path in sorted(HERE.glob("test_reference_*.py"))]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o",
                f"pythonpath={source}", *files]  # fmt: skip
@@ -433,7 +437,7 @@ def failing_test(number: int, source: Path) -> str:
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True,
-            timeout=TESTS_LIMIT, check=False,
+            timeout=limit, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "no end"
