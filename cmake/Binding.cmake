@@ -2,7 +2,6 @@
 # Extension modules of the Python package: one per folder of src/tvm_ffi/_binding, whose __init__.pyx
 # includes the other files.  Cython writes type imports, string tables and helper code once per
 # module, so a few large modules compile faster and are smaller than many small ones.
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 # scikit-build-core's name is that of the Python for which the wheel is; CMake's is that of the
 # Python that runs, or empty where it compiles for another system.
 if(SKBUILD_SOABI)

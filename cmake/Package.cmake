@@ -58,9 +58,21 @@ export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
 # `add_subdirectory($(tvm-ffi-config --sourcedir))` builds the runtime from sources in the wheel.
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
-    PATTERN "*.py" EXCLUDE  # only the build of the binding runs these scripts
-    REGEX "runtime/(torch|tvm_backend|xla)$" EXCLUDE)  # built with the binding only
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake DESTINATION .
+    # Only the build of the wheel needs these files.
+    PATTERN "*.py" EXCLUDE
+    REGEX "/cmake/(Binding|Testing|Torch|TvmBackend|Wheel|Xla)[.]cmake$" EXCLUDE)
+  set(archive ${PROJECT_BINARY_DIR}/runtime.tar)
+  file(GLOB_RECURSE archived CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/*)
+  list(FILTER archived EXCLUDE REGEX "/runtime/(testing|torch|tvm_backend|xla)/")
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/archive_sources.py ${archive} ${archived}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DEPENDS ${archived} ${PROJECT_SOURCE_DIR}/cmake/archive_sources.py
+    COMMENT "Archive of the runtime's sources"
+    VERBATIM)
+  add_custom_target(tvm_ffi_sources ALL DEPENDS ${archive})
+  install(FILES ${archive} DESTINATION .)
   # Cargo packages depend on the crate by path: `tvm-ffi-config --rust` prints the folder.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/rust/src DESTINATION rust)
   install(FILES ${PROJECT_SOURCE_DIR}/rust/Cargo.toml ${PROJECT_SOURCE_DIR}/rust/build.rs

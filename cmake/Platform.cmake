@@ -35,7 +35,7 @@ else()
   # call.
   set(TVM_FFI_TLS_OPTIONS -ftls-model=initial-exec)
 endif()
-list(TRANSFORM platform PREPEND ${PROJECT_SOURCE_DIR}/runtime/platform/)
+list(TRANSFORM platform PREPEND ${TVM_FFI_RUNTIME}/platform/)
 list(TRANSFORM platform APPEND .cc)
 
 add_library(tvm_ffi_platform STATIC EXCLUDE_FROM_ALL ${platform})

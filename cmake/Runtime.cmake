@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets of the runtime: tvm_ffi_header (include paths), tvm_ffi_shared (libtvm_ffi.so),
 # tvm_ffi_static and tvm_ffi_minimal (libtvm_ffi_static.a).
+
+# A wheel contains the sources of the runtime as an archive.  Each build extracts it into a folder that
+# is named after the content, because the files in the archive have no times.
+set(TVM_FFI_RUNTIME ${PROJECT_SOURCE_DIR}/runtime)
+set(archive ${PROJECT_SOURCE_DIR}/runtime.tar)
+if(EXISTS ${archive})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive})
+  file(SHA256 ${archive} digest)
+  string(SUBSTRING ${digest} 0 8 digest)
+  file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${PROJECT_BINARY_DIR}/sources/${digest})
+  set(TVM_FFI_RUNTIME ${PROJECT_BINARY_DIR}/sources/${digest}/runtime)
+endif()
 file(GLOB_RECURSE TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
+  ${TVM_FFI_RUNTIME}/core/*.cc ${TVM_FFI_RUNTIME}/extra/*.cc)
 
 find_package(Threads REQUIRED)
 include(cmake/Platform.cmake)
@@ -19,15 +31,25 @@ set_target_properties(tvm_ffi_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
   C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
-target_include_directories(tvm_ffi_objects PRIVATE ${PROJECT_SOURCE_DIR}/runtime/extra)
+target_include_directories(tvm_ffi_objects PRIVATE ${TVM_FFI_RUNTIME}/extra)
 target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
 target_compile_options(tvm_ffi_objects PRIVATE ${TVM_FFI_TLS_OPTIONS})
 tvm_ffi_set_warnings(tvm_ffi_objects)
-# -O3 gains time where values are walked: core, content, structural.  Elsewhere it adds code only.
+# -O3 gains time where values are walked and compared: core, content, structural, observe.  Elsewhere it
+# adds code only; visits and mutations call a function for each node.
 set(smaller ${TVM_FFI_RUNTIME_SOURCES})
 list(FILTER smaller INCLUDE REGEX
-  "runtime/extra/(checks|cuda|dispatch|globals|json|module|reflection)/")
+  "runtime/extra/(checks|cuda|dispatch|globals|json|module|reflection)/|\
+structural/(container_mutations|container_visits|structural_mutate|structural_visit)[.]cc$")
 set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+# -Os for code that a call without observers does not execute: registration, loading, readers, reports.
+set(smallest ${TVM_FFI_RUNTIME_SOURCES})
+list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|checks/program|\
+dispatch/dispatch_program|cuda/(image|module_format|signature)|globals/(json|module|registry)_functions|\
+observe/(argument_text|contents|fault_list|ranges|stats)|reflection/(described|reflection)_types|\
+structural/visit_error_context)[.]cc$")
+list(FILTER smallest EXCLUDE REGEX "/library_module[.]cc$")
+set_source_files_properties(${smallest} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
 
 set(TVM_FFI_OBJECTS $<TARGET_OBJECTS:tvm_ffi_objects> $<TARGET_OBJECTS:tvm_ffi_platform>)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wheels: the same bytes from each folder, and a bill of materials (PEP 770).
 
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 message(STATUS "Compiling the runtime and eight extension modules: about two minutes on two processors")
 
 # Messages and backtraces contain names of source files.  CMake passes absolute names.

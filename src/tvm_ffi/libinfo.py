@@ -75,8 +75,12 @@ def find_cmake_path() -> str:
 
 
 def find_source_path() -> str:
-    """Return the folder of the runtime's sources, an argument for CMake's ``add_subdirectory``."""
-    return str(_find_file("runtime/core/object_api.cc").parents[2])
+    """Return the folder of the runtime's sources, an argument for CMake's ``add_subdirectory``.
+
+    In an installed package, the sources are an archive in this folder, which CMake extracts into
+    the build folder.
+    """
+    return str(_find_file("cmake/Runtime.cmake").parents[1])
 
 
 def find_rust_path() -> str:

@@ -173,8 +173,14 @@ static_assert(sizeof(IndentOf0112) == 8, "layout of published binaries");
 
 // json::Stringify(const Any&, Optional<int>) under the mangled name that binaries of ABI levels
 // 0.1.11 and 0.1.12 import.
-TVM_FFI_DLL String StringifyOf0112(const Any& value, const IndentOf0112* indent) __asm__(
-    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE");
+// Mach-O puts an underscore before each name.
+#define TVM_FFI_STRING_OF(tokens) #tokens
+#define TVM_FFI_EXPANDED_STRING_OF(tokens) TVM_FFI_STRING_OF(tokens)
+TVM_FFI_DLL String
+StringifyOf0112(const Any& value, const IndentOf0112* indent) __asm__(TVM_FFI_EXPANDED_STRING_OF(
+    __USER_LABEL_PREFIX__) "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE");
+#undef TVM_FFI_EXPANDED_STRING_OF
+#undef TVM_FFI_STRING_OF
 
 String StringifyOf0112(const Any& value, const IndentOf0112* indent) {
   return json::Stringify(value, indent->has_value ? Optional<int>(indent->value) : std::nullopt);

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from .. import libinfo
@@ -54,10 +55,8 @@ def runtime_archive() -> Path:
     for variable in ("CFLAGS", "CXXFLAGS"):
         if variable in os.environ:
             inputs[f"variable {variable}"] = os.environ[variable]
-    for folder in ("cmake", "include", "runtime"):
-        for path in sorted((sources / folder).rglob("*.*")):
-            if path.suffix in {".cc", ".cmake", ".h"}:
-                inputs[f"source {path.relative_to(sources)}"] = content_digest(path)
+    for path in _source_files(sources):
+        inputs[f"source {path.relative_to(sources)}"] = content_digest(path)
     entry = CacheEntry(cache, _NAME, key_of(_NAME, inputs), _PRODUCT, Portable({}, ()))
     archive = entry.find()
     if archive is not None:
@@ -67,6 +66,17 @@ def runtime_archive() -> Path:
     print(text, file=sys.stderr, flush=True)
     with progress_line(text), entry.lock():
         return entry.find() or _build(sources, entry)
+
+
+def _source_files(sources: Path) -> Iterator[Path]:
+    """Yield the files that the build reads; installed packages have the archive ``runtime.tar``."""
+    archive = sources / "runtime.tar"
+    if archive.is_file():
+        yield archive
+    for folder in ("cmake", "include", "runtime"):
+        for path in sorted((sources / folder).rglob("*.*")):
+            if path.suffix in {".cc", ".cmake", ".h"}:
+                yield path
 
 
 def _build(sources: Path, entry: CacheEntry) -> Path:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -209,3 +211,47 @@ def test_the_sources_in_the_package_can_be_configured(tmp_path):
     (project / "CMakeLists.txt").write_text(text, encoding="utf-8")
     output = cmake("-S", project, "-B", project / "build")
     assert "tvm_ffi::shared is a SHARED_LIBRARY" in output
+
+
+def archive_sources(archive: Path, folder: Path) -> None:
+    """Write the files of the folder `folder` into the archive, as the build of a wheel does."""
+    files = sorted(map(str, filter(Path.is_file, folder.rglob("*"))), reverse=True)
+    script = ROOT / "cmake/archive_sources.py"
+    subprocess.run([sys.executable, script, archive, *files], cwd=folder, check=True)
+
+
+def test_changed_sources_are_extracted_into_another_folder(tmp_path):
+    """Files in the archive have no times, so a build would not compile changed files again."""
+    package = tmp_path / "package"
+    shutil.copytree(ROOT / "cmake", package / "cmake")
+    shutil.copytree(ROOT / "include", package / "include")
+    shutil.copy(ROOT / "CMakeLists.txt", package)
+    sources = tmp_path / "sources"
+    shutil.copytree(ROOT / "runtime", sources / "runtime")
+    folders = []
+    for text in ("// first\n", "// second\n"):
+        (sources / "runtime/core/added.cc").write_text(text, encoding="utf-8")
+        archive_sources(package / "runtime.tar", sources)
+        cmake("-S", package, "-B", tmp_path / "build")
+        folders.append({*(tmp_path / "build/sources").iterdir()})
+    assert len(folders[0]) == 1
+    assert len(folders[1]) == 2
+    (folder,) = folders[1] - folders[0]
+    assert (folder / "runtime/core/added.cc").read_text("utf-8") == "// second\n"
+
+
+def test_the_archive_of_sources_depends_on_names_and_contents_only(tmp_path):
+    archives = []
+    for name, time in (("first", 1), ("second folder", 10**9)):
+        folder = tmp_path / name
+        for file in ("b.cc", "a/c.cc"):
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file, encoding="utf-8")
+            path.chmod(0o600 if time == 1 else 0o644)
+            os.utime(path, (time, time))
+        archive_sources(tmp_path / "archive.tar", folder)
+        archives.append((tmp_path / "archive.tar").read_bytes())
+    assert archives[0] == archives[1]
+    with tarfile.open(tmp_path / "archive.tar") as archive:
+        assert archive.getnames() == ["a/c.cc", "b.cc"]

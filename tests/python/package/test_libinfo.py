@@ -45,7 +45,7 @@ def test_files_of_the_package_are_found():
     assert (Path(libinfo.find_include_path()) / "tvm/ffi/c_api.h").is_file()
     assert (Path(libinfo.find_dlpack_include_path()) / "dlpack/dlpack.h").is_file()
     assert (Path(libinfo.find_cmake_path()) / "tvm_ffi-config.cmake").is_file()
-    assert (Path(libinfo.find_source_path()) / "runtime/core").is_dir()
+    assert (Path(libinfo.find_source_path()) / "CMakeLists.txt").is_file()
     assert Path(libinfo.find_cython_lib()).is_file()
 
 
@@ -76,7 +76,7 @@ def test_a_source_tree_is_searched(tmp_path):
     files = (
         tmp_path / "include" / "tvm" / "ffi" / "c_api.h",
         tmp_path / "build" / "tvm_ffi-config.cmake",
-        tmp_path / "runtime" / "core" / "object_api.cc",
+        tmp_path / "cmake" / "Runtime.cmake",
         tmp_path / "rust" / "Cargo.toml",
         expected_paths["find_libtvm_ffi"],
         package / "__init__.py",
