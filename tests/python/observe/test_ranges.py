@@ -30,8 +30,8 @@ int nvtxRangePop(void) {
 }
 """
 
-# A collector of ITT that prints tasks.  The loader of ITT, which torch contains, opens the library that
-# INTEL_LIBITTNOTIFY64 names.
+# A collector of ITT that prints tasks.  Torch contains the loader of ITT, which opens the library
+# that INTEL_LIBITTNOTIFY64 names.
 ITT = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,7 +212,8 @@ def test_calls_are_tasks_of_itt(tmp_path):
         "INTEL_LIBITTNOTIFY64": str(tmp_path / "libcollector.so"),
         "INTEL_ITTNOTIFY_GROUPS": "all",
     }
-    script = f"import torch\n{PROGRAM}" + (
+    script = (
+        f"import torch\n{PROGRAM}"
         "if not torch.profiler.itt.is_available(): print('not available')\n"
         "emit = torch.autograd.profiler.emit_itt()\n"
         "with emit, tvm_ffi.ranges('ranges_test.*'):\n"
