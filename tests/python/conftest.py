@@ -177,6 +177,23 @@ def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
     assert after <= before, f"{after - before} objects more than before the tests of this file"
 
 
+if os.environ.get("TVM_FFI_DEBUG_FILE"):
+    # A file for each worker, so that the faults after the start of a test are those of the test.
+    os.environ["TVM_FFI_DEBUG_FILE"] += os.environ.get("PYTEST_XDIST_WORKER", "")
+
+
+@pytest.fixture(autouse="TVM_FFI_DEBUG_FILE" in os.environ)
+def _no_fault_is_found(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test if the debug context finds a fault and the test has no marker `breaks_rules`."""
+    path = Path(os.environ["TVM_FFI_DEBUG_FILE"])
+    size = path.stat().st_size if path.exists() else 0
+    yield
+    if request.node.get_closest_marker("breaks_rules") or not path.exists():
+        return
+    faults = path.read_bytes()[size:].decode()
+    assert not faults, f"the debug context found faults:\n{faults}"
+
+
 @pytest.fixture(autouse=bool(os.environ.get(boundary_mode.VARIABLE)))
 def _boundary_mode() -> Iterator[None]:
     """Run each test in boundary mode, see support/boundary_mode.py."""

@@ -486,6 +486,7 @@ TABLE = [
 @pytest.mark.parametrize(
     ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
 )
+@pytest.mark.breaks_rules
 def test_check_and_wrapper_give_the_expected_message(library, name, args, text):
     raised = compare(library, name, args)
     if text is None:

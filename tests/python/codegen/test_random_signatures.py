@@ -63,6 +63,7 @@ def library(checker, c_compiler, wrappers, tmp_path_factory):
     yield from built(checker, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
 
 
+@pytest.mark.breaks_rules
 def test_check_and_wrapper_agree(library, wrappers):
     chooser = random.Random(7)
     accepted = refused = 0

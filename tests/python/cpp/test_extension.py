@@ -348,6 +348,7 @@ def test_a_missing_source_file_is_named():
         cpp.build("missing", sources="nowhere.c")
 
 
+@pytest.mark.undebugged("the debug context imports subprocess")
 def test_imports_are_deferred():
     """`tvm_ffi` does not import `tvm_ffi.cpp`, which imports no module that only builds need."""
     code = """

@@ -280,6 +280,7 @@ def test_one_source_is_built_without_optional_packages(monkeypatch):
     assert Path(cpp.build_inline("kernel", c_sources=TEXT)).is_file()
 
 
+@pytest.mark.undebugged("the debug context imports inspect")
 def test_building_does_not_import_logging():
     code = """
         import sys

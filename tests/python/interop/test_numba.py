@@ -307,6 +307,7 @@ def raises():
         (6, ZeroDivisionError, "integer division by zero"),
     ],
 )
+@pytest.mark.breaks_rules
 def test_exceptions_keep_type_and_message(raises, number, error, text):
     with pytest.raises(error) as caught:
         raises(number)

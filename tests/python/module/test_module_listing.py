@@ -20,6 +20,7 @@ SOURCE = """
 static int Answer(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)args, (void)num_args;
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = 42;
   return 0;
 }

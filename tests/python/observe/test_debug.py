@@ -12,6 +12,9 @@ from threads_together import run_together
 
 import tvm_ffi
 
+# If two contexts check a call, the first one makes the repairs, also of forged faults.
+pytestmark = pytest.mark.undebugged("the context of the process changes the faults")
+
 
 @pytest.fixture(scope="module")
 def faulty(fault_library):

@@ -34,6 +34,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_sum(void* h, const TVMFFIAny* args, int32_t n, 
   double sum = (double)stored + OFFSET;
   for (int64_t i = 0; i < args[1].v_int64; ++i) sum += ((double*)x->data)[i * x->shape[1]];
   r->type_index = kTVMFFIFloat;
+  r->zero_padding = 0;
   r->v_float64 = sum;
   return 0;
 }

@@ -30,6 +30,40 @@ int nvtxRangePop(void) {
 }
 """
 
+# A collector of ITT that prints tasks.  Torch contains the loader of ITT, which opens the library
+# that INTEL_LIBITTNOTIFY64 names.
+ITT = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct domain { volatile int is_enabled; const char* name; void* unused[4]; };
+struct string_handle { const char* text; void* unused[4]; };
+struct id { unsigned long long parts[3]; };
+
+const char* __itt_api_version(void) { return "1"; }
+struct domain* __itt_domain_create(const char* name) {
+  struct domain* domain = calloc(1, sizeof(struct domain));
+  domain->is_enabled = 1;
+  domain->name = strdup(name);
+  return domain;
+}
+struct string_handle* __itt_string_handle_create(const char* text) {
+  struct string_handle* handle = calloc(1, sizeof(struct string_handle));
+  handle->text = strdup(text);
+  return handle;
+}
+void __itt_task_begin(const struct domain* domain, struct id task, struct id parent,
+                      struct string_handle* name) {
+  printf("begin %s: %s\n", domain->name, name->text);
+  fflush(stdout);
+}
+void __itt_task_end(const struct domain* domain) {
+  printf("end %s\n", domain->name);
+  fflush(stdout);
+}
+"""
+
 PROGRAM = """
 import array
 import tvm_ffi
@@ -123,7 +157,7 @@ def lines_of(script, environment):
     """Run a Python script and return the lines that it prints."""
     command = [sys.executable, "-c", script]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+        command, env=environment, capture_output=True, text=True, check=True, timeout=300
     )
     return done.stdout.splitlines()
 
@@ -165,6 +199,36 @@ def test_calls_are_nested_ranges_of_nvtx(nvtx):
         "call(array.array('b', [1]))\n"
     )
     assert lines_of(script, nvtx) == RANGES
+
+
+def test_calls_are_tasks_of_itt(tmp_path):
+    """`torch.profiler.emit_itt` sends the ranges to the collector."""
+    pytest.importorskip("torch")
+    (tmp_path / "itt.c").write_text(ITT, encoding="utf-8")
+    command = ["cc", "-shared", "-fPIC", "-o", tmp_path / "libcollector.so", tmp_path / "itt.c"]
+    subprocess.run(command, check=True, timeout=60)
+    environment = {
+        **os.environ,
+        "INTEL_LIBITTNOTIFY64": str(tmp_path / "libcollector.so"),
+        "INTEL_ITTNOTIFY_GROUPS": "all",
+    }
+    script = (
+        f"import torch\n{PROGRAM}"
+        "if not torch.profiler.itt.is_available(): print('not available')\n"
+        "emit = torch.autograd.profiler.emit_itt()\n"
+        "with emit, tvm_ffi.ranges('ranges_test.*'):\n"
+        "    call(array.array('b', [1, 2, 3]))\n"
+        "call(array.array('b', [1]))\n"
+    )
+    lines = lines_of(script, environment)
+    if lines == ["not available"]:
+        pytest.skip("this torch has no ITT")
+    assert lines == [
+        "begin PyTorch: ranges_test.outer",
+        "begin PyTorch: ranges_test.inner",
+        "end PyTorch",
+        "end PyTorch",
+    ]
 
 
 def test_a_call_that_fails_ends_its_range(nvtx):

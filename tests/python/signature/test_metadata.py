@@ -104,7 +104,12 @@ def plain_library(folder: Path, more: str = "") -> Path:
     return compiled(folder, source + more, "cc", "-std=gnu11", "-x", "c")
 
 
-COUNT = "result->type_index = kTVMFFIInt; result->v_int64 = num_args; return 0;"
+COUNT = """
+  result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
+  result->v_int64 = num_args;
+  return 0;
+"""
 SYMBOL = """
 int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {

@@ -245,6 +245,7 @@ def test_recursion_on_a_small_stack_is_a_recursion_error(run_python, stack_size)
     assert (result.returncode, result.stdout) == (0, 2 * message), result.stderr
 
 
+@pytest.mark.undebugged("an observed call needs more stack")
 @pytest.mark.unsanitized("its instrumentation makes the stack frames larger")
 def test_a_level_of_recursion_costs_little_stack(run_python):
     """A level is a call of `level` and of `call`, from Python to native code and back."""

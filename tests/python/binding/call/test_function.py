@@ -225,7 +225,8 @@ def test_function_from_an_mlir_packed_call():
         ctypes.c_int64.from_address(
             ctypes.c_void_p.from_address(fields[3]).value + 8
         ).value = ctypes.c_int32.from_address(fields[2]).value
-        ctypes.c_int32.from_address(ctypes.c_void_p.from_address(fields[3]).value).value = 1
+        # The type and zero_padding.
+        ctypes.c_int64.from_address(ctypes.c_void_p.from_address(fields[3]).value).value = 1
         ctypes.c_int32.from_address(fields[4]).value = 0
 
     address = ctypes.cast(native, ctypes.c_void_p).value

@@ -83,6 +83,7 @@ def test_each_builtin_error_kind_raises_its_class(kernels, cls):
     assert type(caught.value) is cls
 
 
+@pytest.mark.breaks_rules
 @pytest.mark.parametrize("kind", ["InternalError", "NoSuchKind", "", "Exception", "SystemExit"])
 def test_an_unknown_native_error_kind_raises_runtime_error(kernels, kind):
     with pytest.raises(RuntimeError, match="told") as caught:
@@ -95,6 +96,7 @@ def test_an_unknown_native_error_kind_raises_runtime_error(kernels, kind):
     ["", "x", "seven b", "a\0b", "na\u00efve \U0001f600", "line one\nline two", "m" * 100_000],
     ids=["empty", "one", "seven", "nul", "non-ascii", "lines", "long"],
 )
+@pytest.mark.breaks_rules
 def test_native_message_arrives_unchanged(kernels, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared below
         kernels["raise"]("ValueError", message)
@@ -163,6 +165,7 @@ def test_frames_of_the_binding_are_not_in_the_traceback(kernels):
 # ---- failures without an error ---------------------------------------------------------------
 
 
+@pytest.mark.breaks_rules
 @pytest.mark.parametrize("code", [-1, 1, -2, 7])
 def test_failure_without_an_error_is_a_runtime_error(kernels, code):
     with pytest.raises(RuntimeError, match="set no error"):

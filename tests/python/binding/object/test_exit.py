@@ -42,6 +42,9 @@ def test_a_thread_waiting_to_release_an_object_releases_it_before_shutdown(run_p
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["released"]
 
 
+@pytest.mark.undebugged(
+    "the debug context reads the signature first, and the gate may close before the call"
+)
 def test_a_thread_waiting_to_call_python_calls_it_before_shutdown(run_python):
     code = "sys.setswitchinterval(10)\nkernels.call_later(lambda: None, 50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["called"]
@@ -324,6 +327,7 @@ def test_exit_handlers_may_be_run_several_times(run_python):
     assert ends(result) == [*rounds, "last handler", REFUSED]
 
 
+@pytest.mark.undebugged("callbacks of the debug context are the first")
 def test_a_signal_during_the_first_callback_does_not_cost_the_exit_handler(run_python):
     """Regression: imports ran handlers of signals, whose exceptions were printed and dropped."""
     code = """

@@ -282,6 +282,7 @@ def test_stream_objects_are_made_current():
     ],
     ids=["TensorFlow", "Arrow", "JAX", "JAX-before-0.6"],
 )
+@pytest.mark.breaks_rules
 def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
     """The capsules of these immutable arrays lack the read-only flag."""
 

@@ -323,11 +323,13 @@ def test_only_objects_can_be_moved():
 @pytest.mark.parametrize(
     ("index", "name"), [(8, "RawStr"), (9, "ByteArrayPtr"), (10, "ObjectRValueRef")]
 )
+@pytest.mark.breaks_rules
 def test_borrowed_result_is_a_value_error(kernels, index, name):
     with pytest.raises(ValueError, match=f"Return value cannot be {name}"):
         kernels.return_borrowed(index)
 
 
+@pytest.mark.breaks_rules
 @pytest.mark.parametrize("index", [14, 40, 63, -1, -2])
 def test_result_of_an_unknown_type_is_a_value_error(kernels, index):
     with pytest.raises(ValueError, match=rf"unknown type index {index}"):
