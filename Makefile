@@ -150,8 +150,9 @@ endef
 test-c: $(STAMPS)/build
 	$(call run_ctest,test,Release,-DTVM_FFI_WARNINGS_AS_ERRORS=$(WERROR))
 
-# Tests of one file stay on one worker because they share what the file compiled.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
+# Tests of one file stay on one worker because they share what the file compiled. tests/conftest.py
+# decides the order of the files.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverage)
 	$(PYTEST) --junit-xml $(call RESULTS,python) \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixture for files that are built once per test run and shared by all pytest workers."""
+"""Order of the test files; fixture for files that are built once for all pytest workers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ from typing import Callable
 import pytest
 
 BuildOnce = Callable[[str, Callable[[Path], None]], Path]
+
+# Folders with files that take minutes, such as the build of the documentation.
+LONG_FOLDERS = ("docs", "typing", "cpp", "examples", "conformance", "compat", "rust")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start long files first, so that no worker is idle while another one ends such a file."""
+
+    def position(item: pytest.Item) -> int:
+        folder = item.nodeid.removeprefix("tests/").partition("/")[0]
+        return LONG_FOLDERS.index(folder) if folder in LONG_FOLDERS else len(LONG_FOLDERS)
+
+    items.sort(key=position)
 
 
 @pytest.fixture(scope="session")
