@@ -42,17 +42,18 @@ RUST_SOURCES := $(shell find rust examples tests/rust tests/conformance -path '*
 RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path rust,true rustfmt)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
-.PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
+.PHONY: help system venv quickstart test test-c test-python test-slow quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
 	test-faults test-flashinfer test-clients test-systems test-frameworks test-device test-conformance fuzz wheel \
 	wheels release docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, then run a C kernel from Python and from C"
-	@echo "make test         all tests and checks: test-c test-python lint; 15 minutes on 2 cores"
+	@echo "make test         tests and checks: test-c test-python lint; 15 minutes on 2 cores"
 	@echo "make quick        lint tests, core C++ tests if built, core Python tests; under a minute on a built tree"
 	@echo "make test-c       C and C++ tests; needs doctest"
 	@echo "make test-python  Python tests; PYTEST_ARGS='tests/python -k tensor' selects some of them"
+	@echo "make test-slow    the other Python tests: each header and template, the site, packages; 10 minutes"
 	@echo "make lint         formatters, linters and mypy; they change nothing"
 	@echo "make format       rewrite the sources with the formatters"
 	@echo "make venv         install the package into $(VENV), nothing else"
@@ -155,8 +156,11 @@ test-c: $(STAMPS)/build
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverage)
-	$(PYTEST) --junit-xml $(call RESULTS,python) \
+	$(PYTEST) -m 'not slow' --junit-xml $(call RESULTS,python) \
 		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
+
+test-slow: $(STAMPS)/package $(STAMPS)/test
+	$(PYTEST) -m slow --junit-xml $(call RESULTS,slow) $(PYTEST_ARGS)
 
 # The runtime with faults is built from source: FAULTS='runtime kernels reference'.
 FAULTS ?= kernels reference

@@ -15,6 +15,8 @@ import pytest
 
 from .rows import CONTROL_ROWS, ROWS
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("ours", "incumbent"), ("incumbent", "ours"), ("incumbent", "incumbent"), ("ours", "ours")]
 all_pairs = pytest.mark.parametrize(("left", "right"), PAIRS, ids=map("-".join, PAIRS))
 both_runtimes = pytest.mark.parametrize("runtime", ["ours", "incumbent"])

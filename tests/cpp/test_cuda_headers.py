@@ -13,7 +13,7 @@ import pytest
 
 from tvm_ffi import libinfo
 
-pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")]
 
 # Each header before all others; then code that uses its functions.
 SOURCES = {

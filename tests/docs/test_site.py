@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 WIDTH = 1280
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MARKUP = re.compile(

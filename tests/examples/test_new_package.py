@@ -96,6 +96,7 @@ print(Cell.from_address(error.value + 24).message.decode())
 """
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
     pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed"),

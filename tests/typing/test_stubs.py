@@ -45,6 +45,7 @@ def _untyped() -> list[str]:
     return [name for entry in ignored for name in entry["module"]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.version_info < (3, 10), reason="mypy checks with the standard library of a later Python"
 )

@@ -21,6 +21,8 @@ from tvm_ffi.cpp._cache_store import Manifest
 from tvm_ffi.cpp._precompiled import PrecompiledHeaders
 from tvm_ffi.cpp._recipe import PRECOMPILED_NAME
 
+pytestmark = pytest.mark.slow
+
 VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 USE = "-include .precompiled_headers.hpp"
 USING = f"*{USE.replace(' ', '?')}*"  # USE as a shell pattern

@@ -17,7 +17,10 @@ from tvm_ffi import libinfo
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # raised in torch
+]
 
 X = torch.tensor([1.0, 2.0, 3.0])
 SOURCE = """

@@ -19,7 +19,7 @@ from tvm_ffi import libinfo
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 CMAKE = shutil.which("cmake", path=SEARCH)
 
-pytestmark = pytest.mark.skipif(CMAKE is None, reason="no cmake")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CMAKE is None, reason="no cmake")]
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)

@@ -21,7 +21,10 @@ from tvm_ffi._internal.conflict import REMEDY
 
 # Checks for pip without importing it: after an import of pip, setuptools does not provide
 # distutils, and later tests of this process cannot import torch's Inductor.
-pytestmark = pytest.mark.skipif(not [*metadata.distributions(name="pip")], reason="no pip")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not [*metadata.distributions(name="pip")], reason="no pip"),
+]
 
 
 class Environment:
