@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtvm_ffi_testing: types and functions for tests in any language, registered when the library is
 # loaded.  `import tvm_ffi.testing` loads it; no target links against it.
-file(GLOB TVM_FFI_TESTING_SOURCES CONFIGURE_DEPENDS ${TVM_FFI_RUNTIME}/testing/*.cc)
+file(GLOB TVM_FFI_TESTING_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/testing/*.cc)
 
 add_library(tvm_ffi_testing ${TVM_FFI_SHARED} ${TVM_FFI_TESTING_SOURCES})
 set_target_properties(tvm_ffi_testing PROPERTIES
@@ -15,7 +15,7 @@ tvm_ffi_set_warnings(tvm_ffi_testing)
 # defines a macro of the headers.
 target_compile_options(tvm_ffi_testing PRIVATE $<$<CONFIG:Release>:-Os>)
 set_target_properties(tvm_ffi_testing PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
-set_source_files_properties(${TVM_FFI_RUNTIME}/testing/exports.cc PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/testing/exports.cc PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON)
 
 install(TARGETS tvm_ffi_testing LIBRARY DESTINATION ${TVM_FFI_LIBDIR})

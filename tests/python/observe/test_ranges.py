@@ -157,7 +157,7 @@ def lines_of(script, environment):
     """Run a Python script and return the lines that it prints."""
     command = [sys.executable, "-c", script]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=300
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout.splitlines()
 
