@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order of the test files; fixture for files that are built once for all pytest workers."""
+"""Order of the test files, reasons to skip tests, files that are built once for all workers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONG_FOLDERS.index(folder) if folder in LONG_FOLDERS else len(LONG_FOLDERS)
 
     items.sort(key=position)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip tests that are meaningless with a sanitizer or a debug context in the process."""
+    mark = item.get_closest_marker("unsanitized")
+    if mark is not None and os.environ.get("TVM_FFI_TESTS_SANITIZED"):
+        pytest.skip(f"under a sanitizer: {mark.args[0]}")
+    mark = item.get_closest_marker("undebugged")
+    if mark is not None and os.environ.get("TVM_FFI_DEBUG") in ("1", "not-finite"):
+        pytest.skip(f"under TVM_FFI_DEBUG: {mark.args[0]}")
 
 
 @pytest.fixture(scope="session")

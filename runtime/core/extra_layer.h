@@ -4,7 +4,7 @@
 #ifndef TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 #define TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 
-#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_observe.h>
 
 #include <atomic>
 #include <cstddef>
@@ -37,6 +37,22 @@ int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index
 
 // Returns the C entry that the function had before observers replaced it, as an address.
 const void* OwnEntryOf(const void* function);
+
+// While an instance exists, calls of the thread are not observed (c_observe.h).
+class UnobservedScope {
+ public:
+  UnobservedScope();
+  ~UnobservedScope();
+  UnobservedScope(const UnobservedScope&) = delete;
+  UnobservedScope& operator=(const UnobservedScope&) = delete;
+
+ private:
+  bool ran_hooks_;
+};
+
+// Called by a hook (c_observe.h): the function and the hooks that follow get `args`, which has
+// equal arguments.
+void ReplaceArguments(const TVMFFIObservedCall& call, const TVMFFIAny* args);
 
 // Creates the form of a function that one prepared call (c_prepared.h) calls instead of the
 // function: a function object that keeps state between its calls, which are never concurrent.

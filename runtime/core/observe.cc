@@ -377,7 +377,7 @@ void Observation::RestoreIfUnobserved(void* handle, const std::unique_lock<std::
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// True while hooks run on this thread.
+// True while hooks run on this thread, or an UnobservedScope exists.
 thread_local bool runs_hooks = false;
 
 // Sets runs_hooks, and keeps the pending error of the thread away from the hooks.
@@ -448,6 +448,7 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
+  const TVMFFIAny* args() const { return call_.args; }  // see ReplaceArguments
   void Returns(int status, const TVMFFIAny* result) {
     call_.has_returned = 1;
     call_.status = status;
@@ -517,8 +518,8 @@ int ObservedCall(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFI
   uint32_t observers = BeginCall(*record, function);
   if (observers == 0) return safe_call(function, args, num_args, result);
   CallScope scope(*record, observers, function, args, num_args, result);
-  CCallScope c_scope({function, args, result});
-  int status = safe_call(function, args, num_args, result);
+  CCallScope c_scope({function, scope.args(), result});
+  int status = safe_call(function, scope.args(), num_args, result);
   scope.Returns(status, result);
   return status;
 }
@@ -537,11 +538,18 @@ void ObservedCppCall(const void* function, const TVMFFIAny* args, int32_t num_ar
   CCallScope c_scope({nullptr, nullptr, nullptr});
   if (observers == 0 || is_forwarded) return cpp_call(function, args, num_args, result);
   CallScope scope(*record, observers, handle, args, num_args, result);
-  cpp_call(function, args, num_args, result);
+  cpp_call(function, scope.args(), num_args, result);
   scope.Returns(0, result);
 }
 
 }  // namespace
+
+UnobservedScope::UnobservedScope() : ran_hooks_(std::exchange(runs_hooks, true)) {}
+UnobservedScope::~UnobservedScope() { runs_hooks = ran_hooks_; }
+
+void ReplaceArguments(const TVMFFIObservedCall& call, const TVMFFIAny* args) {
+  const_cast<TVMFFIObservedCall&>(call).args = args;  // the member of a CallScope
+}
 
 const void* OwnEntryOf(const void* handle) {
   FunctionObject* function = FunctionAt(const_cast<void*>(handle));

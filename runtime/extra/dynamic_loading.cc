@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registration of everything that calls dlopen: the loader of shared libraries, CUDA modules, and
-// the ranges of NVTX.
+// Registration of everything that calls dlopen: the loader of shared libraries, CUDA modules, the
+// ranges of NVTX, and the state of CUDA graph captures.
 //
 // In the static archive, only a weak reference leads to this file.  A program that is linked with
 // the archive contains this file, and needs dlopen, only if the linker is told to require the
@@ -45,4 +45,5 @@ void tvm_ffi_dynamic_loading() {
   tvm::ffi::extra::RegisterCudaModules();
   tvm::ffi::extra::RegisterDispatch();  // needs the CUDA driver
   tvm::ffi::extra::RegisterRanges();
+  tvm::ffi::extra::RegisterStreamCapture();
 }

@@ -38,6 +38,7 @@ void RegisterRegistryFunctions();
 void RegisterRepr();
 void RegisterSequenceFunctions();
 void RegisterStackRoom();
+void RegisterStreamCapture();
 void RegisterStructuralEqual();
 void RegisterStructuralHash();
 void RegisterStructuralKey();

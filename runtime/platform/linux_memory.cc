@@ -99,9 +99,10 @@ size_t PageSize() noexcept {
   return size;
 }
 
-bool SetWritable(uintptr_t page, size_t size, bool is_writable) noexcept {
-  auto* memory = reinterpret_cast<void*>(page);
-  return mprotect(memory, size, is_writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+bool SetAccess(uintptr_t page, size_t size, PageAccess access) noexcept {
+  constexpr int kProtections[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE};
+  int protection = kProtections[static_cast<int>(access)];
+  return mprotect(reinterpret_cast<void*>(page), size, protection) == 0;
 }
 
 bool HandlesInvalidAccess() noexcept {

@@ -34,11 +34,11 @@ void FreeAligned(void* memory) noexcept;
 using VisitMemory = void (*)(uintptr_t address, const uintptr_t* words, size_t count, void* data);
 bool VisitWritableMemory(size_t max_bytes, VisitMemory visit, void* data);
 
-// The size of a page, the unit of SetWritable; 0 if pages cannot be protected.
+// The size of a page, the unit of SetAccess; 0 if pages cannot be protected.
 size_t PageSize() noexcept;
-// Allows or forbids writes to whole pages of memory that can be read; returns false if the system
-// cannot.
-bool SetWritable(uintptr_t page, size_t size, bool is_writable) noexcept;
+enum class PageAccess { kNone, kRead, kReadAndWrite };
+// Sets the access to whole pages of memory; returns false if the system cannot.
+bool SetAccess(uintptr_t page, size_t size, PageAccess access) noexcept;
 
 // Called when a thread has accessed memory that it must not access.  Returns true if the access can
 // be repeated.  Runs in a signal handler.

@@ -8,7 +8,7 @@ bool VisitWritableMemory(size_t /*max_bytes*/, VisitMemory /*visit*/, void* /*da
   return false;
 }
 size_t PageSize() noexcept { return 0; }
-bool SetWritable(uintptr_t /*page*/, size_t /*size*/, bool /*is_writable*/) noexcept {
+bool SetAccess(uintptr_t /*page*/, size_t /*size*/, PageAccess /*access*/) noexcept {
   return false;
 }
 bool HandleInvalidAccess(AccessHandler /*handler*/) noexcept { return false; }

@@ -24,6 +24,7 @@ LAYERS = (
         "_internal.html",
         "_internal.lazy",
         "_internal.platform",
+        "_internal.public_name",
         "_internal.regular_file",
         "_internal.suggestion",
         "_internal.terminal",

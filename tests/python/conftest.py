@@ -40,16 +40,6 @@ C_SOURCES = ("values.c", "errors.c", "tensors.c", "threads.c", "signatures.c")
 CXX_SOURCES = ("throws.cc", "exits.cc")
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests that are meaningless with a sanitizer or a debug context in the process."""
-    mark = item.get_closest_marker("unsanitized")
-    if mark is not None and os.environ.get("TVM_FFI_TESTS_SANITIZED"):
-        pytest.skip(f"under a sanitizer: {mark.args[0]}")
-    mark = item.get_closest_marker("undebugged")
-    if mark is not None and os.environ.get("TVM_FFI_DEBUG") in ("1", "not-finite"):
-        pytest.skip(f"under TVM_FFI_DEBUG: {mark.args[0]}")
-
-
 def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:
     """Start a compiler. The kernels are not linked with libtvm_ffi: its symbols are global."""
     is_cxx = source.endswith(".cc")

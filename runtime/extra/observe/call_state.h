@@ -49,6 +49,8 @@ struct CallState {
   std::string_view name;
   const void* address;
   const TVMFFIAny* arg_array;
+  const TVMFFIAny* lent;         // the copy of the arguments, see LendViews; or null
+  const TVMFFIAny* caller_args;  // set if `lent` is not null
   TVMFFIAny* slot;
   TVMFFIObjectHandle error;  // pending before the call
   bool is_slot_filled;
@@ -59,6 +61,7 @@ struct CallState {
   TVMFFIAny args[kMaxArgs];
   HeldObject held[kMaxArgs];
   Environment environment;
+  TVMFFIStreamHandle captured;  // a current stream that is captured into a graph, or null
   TensorFields fields[kMaxArgs];
   int32_t num_fields;
   SmallInput small[kMaxArgs];
@@ -104,7 +107,7 @@ struct ThreadCalls {
   CallState* current;  // the innermost call
   Environment last;    // the streams when a call read them last
 };
-inline thread_local ThreadCalls thread_calls = {nullptr, {~uint64_t{0}, {}, nullptr}};
+inline thread_local ThreadCalls thread_calls = {nullptr, {~uint64_t{0}, {}, false, nullptr}};
 
 }  // namespace tvm::ffi::extra
 

@@ -31,6 +31,13 @@ class CheckBudget {
     return next_window_.fetch_add(1, std::memory_order_relaxed) % kWindows;
   }
 
+  // True for the first calls whose views are lent (lent_views.h).  Threads: any.
+  bool LendsViews() {
+    if (num_lent_.load(std::memory_order_relaxed) >= kCompleteCalls) return false;
+    num_lent_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
   // Adds the times of a call in nanoseconds.  Threads: any; concurrent calls may lose a number.
   void Charge(int64_t check_ns, int64_t function_ns) {
     int64_t debt = debt_ns_.load(std::memory_order_relaxed) + check_ns - function_ns;
@@ -44,6 +51,7 @@ class CheckBudget {
   static constexpr int64_t kMaxNs = 1'000'000'000;
 
   std::atomic<uint32_t> num_calls_{0};
+  std::atomic<uint32_t> num_lent_{0};
   std::atomic<uint32_t> next_window_{0};
   std::atomic<int64_t> debt_ns_{0};  // the time of checks without the time of the function
 };

@@ -7,40 +7,35 @@
 //      releases a reference that it does not own, this reference replaces it.
 //   3. Elements of tensors that the signature declares as read are copied and compared; those that
 //      it declares as `out` are filled, and get their old values back where they were not written.
+//   4. In the first calls of a function, views among the arguments are copies that are inaccessible
+//      after the call.
 #include "observe/debug.h"
 
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <set>
-#include <unordered_map>
 
 #include "../core/extra_layer.h"
 #include "observe/call_state.h"
 #include "observe/checked_tensor.h"
-#include "observe/fault_list.h"
-#include "observe/fork_mutex.h"
+#include "observe/debug_context.h"
 #include "observe/guarded_memory.h"
-#include "observe/kept_arguments.h"
+#include "observe/lent_views.h"
 #include "observe/observer.h"
 #include "observe/quarantine.h"
 #include "observe/result_slot.h"
+#include "observe/stream_capture.h"
 #include "observe/tensor_memory.h"
 
 namespace tvm::ffi::extra {
 namespace {
-
-constexpr int kResult = -1;  // argument indices of faults
-constexpr int kNoArgument = -2;
 
 template <typename T>
 bool AreEqual(const T& a, const T& b) {  // as memcmp, inline
@@ -106,15 +101,6 @@ decltype(TVMFFIObject::deleter) DeleterOfHostError(const Function& function) {
   return deleter;
 }
 
-Fault FaultOf(const QuarantineFinding& finding) {
-  return {finding.function, nullptr, "", finding.rule, finding.message, finding.events};
-}
-
-// Returns the lines of an event for Fault::events; empty if the stack is unknown.
-std::string EventText(const char* heading, const std::string& stack) {
-  return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
-}
-
 Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
   Place place;
   if (thread_calls.current != nullptr) place.function = thread_calls.current->name;
@@ -123,6 +109,7 @@ Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
   TVMFFIErrorMoveFromRaised(&pending);
   try {
     if (stack == Stack::kInHook || host.CanRunInDeleter()) {
+      runtime::UnobservedScope scope;
       place.stack = host_stack().cast<String>();
     }
     const TVMFFIByteArray* native = TVMFFIBacktrace(nullptr, 0, nullptr, 0);
@@ -136,87 +123,18 @@ Place PlaceOf(const Host& host, const Function& host_stack, Stack stack) {
   return place;
 }
 
-// ---- Debug --------------------------------------------------------------------------------------
+}  // namespace
 
-class Debug {
- public:
-  Debug(const Array<Any>& options, const Array<Function>& host, const Array<int64_t>& addresses)
-      : max_bytes_(static_cast<size_t>(options[0].cast<int64_t>())),
-        finds_not_finite_(options[1].cast<bool>()),
-        finds_kept_(options[2].cast<bool>()),
-        host_(host, addresses),
-        faults_(host[2], host[3]),
-        host_error_deleter_(DeleterOfHostError(host[1])),
-        next_finding_(NumFindings()) {}
-
-  void* Begin(const TVMFFIObservedCall& call);
-  void End(const TVMFFIObservedCall& call, void* token);
-  Array<Array<Any>> Read();
-  // Called when no call is in progress and no call will begin.
-  void Finish() { is_finished_.store(true, std::memory_order_release); }
-
- private:
-  const FunctionNotes* NotesOf(const TVMFFIObservedCall& call);
-  const FunctionNotes* FindNotes(const TVMFFIObservedCall& call);
-  void Hold(const TVMFFIObservedCall& call, CallState* state);
-  void CopyTensors(CallState* state) const;
-  static void Restrict(size_t window, CallState* state);
-
-  void CheckReturn(const TVMFFIObservedCall& call, CallState* state);
-  void CheckError(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckResult(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckArguments(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckReferences(const TVMFFIObservedCall& call, const CallState& state);
-  void CheckTensors(const TVMFFIObservedCall& call, CallState* state);
-  void CheckEnvironment(const TVMFFIObservedCall& call, CallState* state);
-  void CheckReleased(const TVMFFIObservedCall& call, const CallState& state);
-
-  void Report(const TVMFFIObservedCall& call, const CallState& state, int index, const char* rule,
-              std::string message, std::string events = {});
-  static std::string ArgumentName(const CallState& state, int index);
-
-  size_t max_bytes_;
-  bool finds_not_finite_;
-  bool finds_kept_;
-  Host host_;
-  FaultList faults_;
-  KeptArguments kept_;
-  CreatedTensors created_;
-  std::atomic<bool> is_finished_{false};
-  // Of errors that are exceptions of the host language.  Their kinds need no registration, and
-  // their messages may be empty.
-  decltype(TVMFFIObject::deleter) host_error_deleter_;
-  std::atomic<size_t> next_finding_;
-
-  // Notes of functions that were called recently, by a hash of the address.
-  std::array<std::atomic<const FunctionNotes*>, 1024> recent_{};
-  ForkMutex mutex_;  // guards the members below; no host code runs while it is held
-  std::deque<FunctionNotes> all_notes_;
-  std::unordered_map<const void*, const FunctionNotes*> notes_;  // by the address of the function
-  std::set<std::string> kinds_;                                  // error kinds that are registered
-};
-
-std::string Debug::ArgumentName(const CallState& state, int index) {
-  if (index == kResult) return "result";
-  if (index == kNoArgument) return "";
-  auto position = static_cast<size_t>(index);
-  const std::vector<std::string>& names = state.notes->names;
-  return position < names.size() ? names[position] : "argument " + std::to_string(index);
-}
-
-void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int index,
-                   const char* rule, std::string message, std::string events) {
-  std::string_view name(call.name.data, call.name.size);
-  Fault fault{name,
-              name.empty() ? state.address : nullptr,
-              ArgumentName(state, index),
-              rule,
-              std::move(message),
-              std::move(events)};
-  // Host code must not run while an exception of the host language is pending.
-  bool may_have_exception = call.status != 0 && call.error == nullptr && call.function == nullptr;
-  faults_.Add(fault, !may_have_exception || !host_.HasException());
-}
+Debug::Debug(const Array<Any>& options, const Array<Function>& host,
+             const Array<int64_t>& addresses)
+    : max_bytes_(static_cast<size_t>(options[0].cast<int64_t>())),
+      finds_not_finite_(options[1].cast<bool>()),
+      finds_kept_(options[2].cast<bool>()),
+      host_(host, addresses),
+      faults_(host[2], host[3]),
+      host_error_deleter_(DeleterOfHostError(host[1])),
+      next_finding_(NumFindings()),
+      next_kept_view_(num_kept_views.load()) {}
 
 const FunctionNotes* Debug::NotesOf(const TVMFFIObservedCall& call) {
   std::atomic<const FunctionNotes*>& recent =
@@ -257,6 +175,9 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
                      outer->arg_array == call.args && outer->slot == call.slot;
   state->error = call.error;
   state->num_args = std::min(std::max(call.num_args, 0), kMaxArgs);
+  state->lent = nullptr;
+  bool may_lend = !state->is_nested && state->num_args > 0;
+  if (may_lend && state->notes->budget->LendsViews()) LendArguments(call, state.get());
   std::copy_n(call.args, state->num_args, state->args);
   if (call.slot->type_index >= kTVMFFIStaticObjectBegin) {
     Report(call, *state, kResult, "call.result-cleared",
@@ -270,12 +191,23 @@ void* Debug::Begin(const TVMFFIObservedCall& call) {
   if (state->is_slot_filled) FillSlot(call.slot);
   uint64_t num_changes = runtime::NumStreamChanges();
   if (calls.last.num_changes != num_changes) ReadStreams(num_changes, &calls.last);
-  state->environment = calls.last;
+  // The state may have the streams from an earlier call of the thread.
+  if (state->environment.num_changes != num_changes) state->environment = calls.last;
   state->environment.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
+  bool has_stream = state->environment.has_cuda_stream;
+  state->captured = has_stream ? CapturedStream(state->environment) : nullptr;
   if (state->begin_ns != 0) state->function_ns = NowNs();
   if (calls.current != nullptr) calls.current->inner = state.get();
   calls.current = state.get();
   return state.release();
+}
+
+void Debug::LendArguments(const TVMFFIObservedCall& call, CallState* state) {
+  state->lent = LendViews(call, state->num_args);
+  if (state->lent == nullptr) return;
+  state->caller_args = call.args;
+  state->arg_array = state->lent;
+  runtime::ReplaceArguments(call, state->lent);
 }
 
 // Adds a reference to each object argument that is not passed by move.
@@ -390,83 +322,19 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
   }
   CheckReferences(call, *state);
   CheckEnvironment(call, state.get());
+  if (state->captured != nullptr) CheckCapture(call, *state);
   CheckReleased(call, *state);
+  size_t num_kept = num_kept_views.load(std::memory_order_relaxed);
+  if (next_kept_view_.load(std::memory_order_relaxed) != num_kept) CheckKeptViews(call);
+  if (state->lent != nullptr) {
+    // Observers that end later began earlier, with the arguments of the caller.
+    runtime::ReplaceArguments(call, state->caller_args);
+    // The caller reads a view in the result, which is a fault of its own.
+    bool returns_view = call.has_returned != 0 && IsView(*call.slot);
+    ReturnViews(state->lent, returns_view);
+  }
   bool may_call_host = state->has_created && call.status == 0;
   if (may_call_host) created_.AddStack(state->name, [this] { return faults_.HostStack(); });
-}
-
-void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
-  TVMFFIAny* slot = call.slot;
-  if (call.status != 0) {
-    CheckError(call, *state);
-    if (state->is_slot_filled && slot->type_index >= kTVMFFIStaticObjectBegin) {
-      Report(call, *state, kResult, "call.result-on-error",
-             "the call failed and stored an object of type " + TypeName(slot->type_index) +
-                 ", which nobody releases");
-    }
-    return;
-  }
-  if (call.error != nullptr && call.error != state->error) {
-    const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
-    Report(call, *state, kNoArgument, "error.unreported",
-           "the call returned 0 with the error " + std::string(error->kind.data, error->kind.size) +
-               ": " + std::string(error->message.data, error->message.size));
-  }
-  CheckResult(call, *state);
-}
-
-void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
-  std::string code = std::to_string(call.status);
-  if (call.error == nullptr) {
-    if (call.status == -2 || host_.HasException()) return;  // the host language has the exception
-    return Report(call, state, kNoArgument, "error.missing",
-                  "the call returned " + code + " and set no error");
-  }
-  if (call.status != -1 && call.status != -2) {
-    Report(call, state, kNoArgument, "call.return-code",
-           "the call returned " + code + ", expected 0 or -1");
-  }
-  const auto* object = static_cast<const TVMFFIObject*>(call.error);
-  if (object->type_index != kTVMFFIError) {
-    return Report(call, state, kNoArgument, "error.object",
-                  "the pending error is an object of type " + TypeName(object->type_index));
-  }
-  if (state.notes->runs_host_code || object->deleter == host_error_deleter_) return;
-  const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
-  std::string kind(error->kind.data, error->kind.size);
-  if (kind == "EnvErrorAlreadySet") return;
-  if (error->message.size == 0) {
-    Report(call, state, kNoArgument, "error.text",
-           "the error of kind '" + kind + "' has an empty message");
-  }
-  {
-    std::lock_guard<ForkMutex> lock(mutex_);
-    if (kinds_.count(kind) != 0) return;
-  }
-  if (!kind.empty() && host_.KnowsKind(kind)) {
-    std::lock_guard<ForkMutex> lock(mutex_);
-    kinds_.insert(kind);
-    return;
-  }
-  Report(call, state, kNoArgument, "error.kind", "the error kind '" + kind + "' is not registered");
-}
-
-void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
-  const TVMFFIAny& result = *call.slot;
-  ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
-  bool is_object = result.type_index >= kTVMFFIStaticObjectBegin;
-  for (auto& [rule, message] : faults) {
-    bool is_released = is_object && rule == std::string_view("object.used-after-release");
-    Report(call, state, kResult, rule, std::move(message),
-           is_released ? EventsOf(result.v_obj) : std::string());
-  }
-  if (faults.empty() && is_object) Adopt(result.v_obj, state.name, true);
-  if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
-  TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
-  int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
-  if (element < 0) return;
-  Report(call, state, kResult, "tensor.not-finite",
-         "element " + memory.IndexText(element) + " is " + memory.ElementText(element));
 }
 
 void Debug::CheckArguments(const TVMFFIObservedCall& call, const CallState& state) {
@@ -538,65 +406,14 @@ void Debug::CheckReferences(const TVMFFIObservedCall& call, const CallState& sta
     bool may_leak = finds_kept_ && held.strong_before == 1 && strong > 1 && !returns_object &&
                     !state.has_owner && !state.notes->runs_host_code;
     if (may_leak) {
-      kept_.Add({call.name.data, call.name.size}, ArgumentName(state, held.index), held.object,
-                [this] { return faults_.HostStack(); });
+      kept_.Add({call.name.data, call.name.size}, ArgumentName(*state.notes, held.index),
+                held.object, [this] { return faults_.HostStack(); });
     }
     if (!state.is_nested) TVMFFIObjectDecRef(held.object);
   }
 }
 
-void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
-  if (IsUnchanged(state->environment)) return;
-  Environment after;
-  ReadStreams(runtime::NumStreamChanges(), &after);
-  after.allocator = TVMFFIEnvGetDLPackManagedTensorAllocator();
-  for (int type = 0; type < Environment::kNumTypes; ++type) {
-    for (int id = 0; id < Environment::kNumDevices; ++id) {
-      if (after.streams[type][id] == state->environment.streams[type][id]) continue;
-      Report(call, *state, kNoArgument, "environment.stream",
-             "the function changed the current stream of the device " +
-                 std::to_string(Environment::kTypes[type]) + ":" + std::to_string(id));
-    }
-  }
-  if (after.allocator != state->environment.allocator) {
-    Report(call, *state, kNoArgument, "environment.allocator",
-           "the function changed the tensor allocator");
-  }
-  // The calls that contain this one did not make the change.  Other contexts that check this call
-  // have not seen it yet.
-  CallState* outer = state;
-  while (outer != nullptr && outer->is_nested) outer = outer->outer;
-  while (outer != nullptr && (outer = outer->outer) != nullptr) outer->environment = after;
-}
-
-// Reports uses of released objects.
-void Debug::CheckReleased(const TVMFFIObservedCall& call, const CallState& state) {
-  ExamineLatest(state.name);
-  size_t next = next_finding_.load(std::memory_order_relaxed);
-  if (next == NumFindings()) return;
-  bool may_have_exception = call.status != 0 && host_.HasException();
-  while (auto finding = TakeFinding(&next_finding_)) {
-    faults_.Add(FaultOf(*finding), !may_have_exception);
-  }
-}
-
-Array<Array<Any>> Debug::Read() {
-  ExamineAll();
-  while (auto finding = TakeFinding(&next_finding_)) faults_.AddLater(FaultOf(*finding), String());
-  for (const KeptArguments::Leak& leak : kept_.Leaks()) {
-    std::string message =
-        std::to_string(leak.num_references) + " references that the function kept still exist";
-    faults_.AddLater({leak.function, nullptr, leak.argument, "object.leaked", message}, leak.stack);
-  }
-  if (!is_finished_.load(std::memory_order_acquire)) return faults_.Read();
-  for (const CreatedTensors::Leak& leak : created_.Leaks()) {
-    faults_.AddLater({leak.function, nullptr, "", "object.leaked",
-                      std::to_string(leak.num_tensors) +
-                          " tensors that the function allocated exist, without a pointer to them"},
-                     leak.stack);
-  }
-  return faults_.Read();
-}
+namespace {
 
 // The hook of TVMFFIEnvTensorAlloc.  If memory runs out, a leak of the tensor is not found.
 void NoteCreated(TVMFFIObject* tensor) noexcept {

@@ -27,6 +27,11 @@ struct Fault {
   std::string events = {};  // the stacks of other events, each after a line with a heading
 };
 
+// Returns the lines of an event for Fault::events; empty if the stack is unknown.
+inline std::string EventText(const char* heading, const std::string& stack) {
+  return stack.empty() ? std::string() : std::string("  ") + heading + ":\n" + stack;
+}
+
 class FaultList {
  public:
   // stack, report: see AddDebug.

@@ -8,25 +8,26 @@
 #include <memory>
 #include <mutex>
 
-#include "../core/extra_layer.h"
 #include "../platform/platform.h"
+#include "observe/access_stack.h"
 #include "observe/fork_mutex.h"
+#include "observe/lent_views.h"
 #include "observe/observer.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
+using platform::PageAccess;
+
 constexpr size_t kMaxRanges = 64;
 // The pages of a range whose content is kept.  After these, writes to the range are not handled
 // page by page.
 constexpr size_t kMaxWrites = 8;
-constexpr size_t kMaxFrames = 48;
 constexpr int64_t kLateNs = 1'000'000'000;
 
 struct PageWrite {
   std::atomic<uintptr_t> page;  // 0 until the other members are complete
-  size_t num_frames;
-  uintptr_t frames[kMaxFrames];
+  AccessStack stack;
 };
 
 // A write may be handled after its range was released, because another thread made it.
@@ -56,12 +57,6 @@ struct Handling {
   }
 };
 
-bool VisitFrame(uintptr_t address, void* data) noexcept {
-  auto* write = static_cast<PageWrite*>(data);
-  write->frames[write->num_frames++] = address;
-  return write->num_frames < kMaxFrames;
-}
-
 // Keeps the page, and allows writes to it.
 bool HandleWrite(Range* range, uintptr_t address) {
   size_t size = platform::PageSize();
@@ -69,14 +64,14 @@ bool HandleWrite(Range* range, uintptr_t address) {
   size_t index = range->num_writes.fetch_add(1, std::memory_order_relaxed);
   if (index >= kMaxWrites) {
     uintptr_t first = range->first.load(std::memory_order_relaxed);
-    return platform::SetWritable(first, range->last.load(std::memory_order_relaxed) - first, true);
+    size_t num_bytes = range->last.load(std::memory_order_relaxed) - first;
+    return platform::SetAccess(first, num_bytes, PageAccess::kReadAndWrite);
   }
   std::memcpy(range->pages.get() + index * size, reinterpret_cast<const void*>(page), size);
   PageWrite& write = range->writes[index];
-  write.num_frames = 0;
-  platform::WalkStack(&VisitFrame, &write);
+  write.stack.Read();
   write.page.store(page, std::memory_order_release);
-  return platform::SetWritable(page, size, true);
+  return platform::SetAccess(page, size, PageAccess::kReadAndWrite);
 }
 
 bool Contains(const Range& range, uintptr_t address) {
@@ -85,6 +80,7 @@ bool Contains(const Range& range, uintptr_t address) {
 }
 
 bool HandleAccess(uintptr_t address) noexcept {
+  if (HandleLentAccess(address)) return true;
   // Ranges of earlier calls may have the same pages: the active ranges first.
   for (Range& range : Ranges()) {
     bool is_active = range.is_active.load(std::memory_order_acquire);
@@ -96,7 +92,8 @@ bool HandleAccess(uintptr_t address) noexcept {
     if (is_active || !Contains(range, address)) continue;
     if (NowNs() - range.released_ns.load(std::memory_order_relaxed) > kLateNs) continue;
     size_t size = platform::PageSize();
-    if (platform::SetWritable(address / size * size, size, true)) return true;
+    uintptr_t page = address / size * size;
+    if (platform::SetAccess(page, size, PageAccess::kReadAndWrite)) return true;
   }
   auto* describe = Handling::Global().describe.load(std::memory_order_acquire);
   if (describe != nullptr) describe(address);
@@ -118,6 +115,7 @@ AccessHandling::~AccessHandling() {
   Handling& handling = Handling::Global();
   std::lock_guard<ForkMutex> lock(handling.mutex);
   if (--handling.num_users > 0) return;
+  AllowLentViews();
   platform::HandleInvalidAccess(nullptr);
   handling.describe.store(nullptr, std::memory_order_release);
 }
@@ -144,18 +142,18 @@ int GuardPages(uintptr_t first, uintptr_t last) {
   free->first.store(first, std::memory_order_relaxed);
   free->last.store(last, std::memory_order_relaxed);
   free->is_active.store(true, std::memory_order_release);
-  if (platform::SetWritable(first, last - first, false)) {
+  if (platform::SetAccess(first, last - first, PageAccess::kRead)) {
     return static_cast<int>(free - Ranges().data());
   }
   // The system may have protected a part.
-  platform::SetWritable(first, last - first, true);
+  platform::SetAccess(first, last - first, PageAccess::kReadAndWrite);
   free->is_active.store(false, std::memory_order_release);
   return -1;
 }
 
 std::optional<GuardedChange> ReleasePages(int index) {
   Range& range = Ranges()[static_cast<size_t>(index)];
-  platform::SetWritable(range.first, range.last - range.first, true);
+  platform::SetAccess(range.first, range.last - range.first, PageAccess::kReadAndWrite);
   std::optional<GuardedChange> change;
   size_t size = platform::PageSize();
   for (size_t i = 0; i < kMaxWrites && !change.has_value(); ++i) {
@@ -166,8 +164,7 @@ std::optional<GuardedChange> ReleasePages(int index) {
     if (page == 0 || std::memcmp(before, after, size) == 0) continue;
     size_t byte = 0;
     while (before[byte] == after[byte]) ++byte;
-    change = {page + byte, page, std::string(before, size),
-              runtime::TextOfFrames(write.frames, write.num_frames)};
+    change = {page + byte, page, std::string(before, size), write.stack.Text()};
   }
   range.released_ns.store(NowNs(), std::memory_order_relaxed);
   range.is_active.store(false, std::memory_order_release);

@@ -19,8 +19,10 @@ struct Environment {
   static constexpr int kNumDevices = 8;
   static constexpr DLDeviceType kTypes[kNumTypes] = {kDLCUDA, kDLROCM, kDLVulkan};
 
-  uint64_t num_changes;  // see runtime::NumStreamChanges
+  // See runtime::NumStreamChanges.  In one thread, the same number means the same streams.
+  uint64_t num_changes = ~uint64_t{0};
   TVMFFIStreamHandle streams[kNumTypes][kNumDevices];
+  bool has_cuda_stream;
   DLPackManagedTensorAllocator allocator;
 };
 
@@ -29,6 +31,10 @@ inline void ReadStreams(uint64_t num_changes, Environment* environment) {
     for (int id = 0; id < Environment::kNumDevices; ++id) {
       environment->streams[type][id] = TVMFFIEnvGetStream(Environment::kTypes[type], id);
     }
+  }
+  environment->has_cuda_stream = false;
+  for (TVMFFIStreamHandle stream : environment->streams[0]) {
+    if (stream != nullptr) environment->has_cuda_stream = true;
   }
   environment->num_changes = num_changes;
 }

@@ -11,8 +11,15 @@ False
 
 from __future__ import annotations
 
+from .._internal.public_name import set_public_module
 from ._explanation import CandidateReport, Explanation
-from ._function import Dispatch, dispatch
+from ._function import (
+    Dispatch,
+    _State,  # noqa: F401 - `typing.get_type_hints` looks it up in this module
+    dispatch,
+)
 from ._function import restored as restored
 
 __all__ = ["CandidateReport", "Dispatch", "Explanation", "dispatch"]
+
+set_public_module(globals())

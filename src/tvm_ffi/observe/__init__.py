@@ -16,6 +16,11 @@ They see calls from every language.  A function that is not observed costs nothi
 
 from __future__ import annotations
 
+# `typing.get_type_hints` looks names in annotations of the classes up in this module.
+from typing import Any  # noqa: F401
+
+from .._internal.public_name import set_public_module
+from ..core import Device  # noqa: F401
 from ._call_program import call_program
 from ._call_script import call_script
 from ._compare import CallDifference, compare
@@ -75,3 +80,5 @@ ranges = Ranges
 record = Recorder
 stats = Stats
 trace = Trace
+
+set_public_module(globals())

@@ -64,6 +64,8 @@ call.result-on-error | c-abi.md | 13.1 The packed convention
     The callee writes an owned value, or leaves the result slot on error.
 call.return-code | abi-overview.rst | Function
     The return value is 0 for success and -1 for errors.
+call.view-kept | concepts/memory.md | Ownership of arguments and results
+    A callee cannot keep a DLTensor* or a const char*, because they have no owner.
 error.missing | stable-c-abi.rst | Callee: add_one_cpu Kernel
     When an error occurs, set it before a non-zero code is returned.
 error.unreported | stable-c-abi.rst | Callee: add_one_cpu Kernel
@@ -92,6 +94,8 @@ tensor.not-finite | guides/find-a-crash.md | Checks on demand
     The elements of outputs are finite.
 environment.stream | concepts/streams.md | Stream selection
     The current stream of a device belongs to the caller; a function that changes it restores it.
+environment.capture | concepts/streams.md | CUDA graphs
+    A function that is captured launches on the current stream and does not wait.
 environment.allocator | concepts/memory.md | Allocating tensors
     The tensor allocator belongs to the caller; a function that changes it restores it.
 """

@@ -8,6 +8,7 @@ Variables are compared by the position of their definition, not by name.
 # `typing.get_type_hints` looks names in annotations of the classes up in this module.
 from typing import Any  # noqa: F401
 
+from .._internal.public_name import set_public_module
 from .._types.builtin_classes import CLASS_OF_KEY
 from ..core import Object  # noqa: F401
 from ._comparison import (
@@ -47,5 +48,4 @@ __all__ = [
 
 List = CLASS_OF_KEY["ffi.List"]
 
-for _public in __all__:
-    globals()[_public].__module__ = __name__  # pickles and `help` use the public path
+set_public_module(globals())

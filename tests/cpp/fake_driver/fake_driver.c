@@ -276,24 +276,34 @@ int cuDeviceGetCount(int* count) {
 }
 
 static const void* captured; /* the stream that is being captured */
+static int is_capture_invalid;
 
 int cuStreamBeginCapture_v2(void* stream, int mode) {
   int status = record("cuStreamBeginCapture", 0, "%p, %d", stream, mode);
   if (status == 0) captured = stream;
+  is_capture_invalid = 0;
   return status;
 }
 
+/* During a capture, fails and makes it invalid, as the driver does. */
+int cuStreamSynchronize(void* stream) {
+  int is_captured = stream != NULL && stream == captured;
+  is_capture_invalid |= is_captured;
+  return record("cuStreamSynchronize", is_captured ? 900 : 0, "%p", stream);
+}
+
 int cuStreamEndCapture(void* stream, void** graph) {
-  int status = record("cuStreamEndCapture", 0, "%p", stream);
-  if (status != 0) return status;
+  int status = record("cuStreamEndCapture", is_capture_invalid ? 901 : 0, "%p", stream);
   captured = NULL;
+  if (status != 0) return status;
   *graph = NULL;
   return 0;
 }
 
 /* Not recorded: a query has no effect. */
 int cuStreamIsCapturing(void* stream, int* status) {
-  *status = stream != NULL && stream == captured;
+  int is_captured = stream != NULL && stream == captured;
+  *status = !is_captured ? 0 : is_capture_invalid ? 2 : 1;
   return 0;
 }
 

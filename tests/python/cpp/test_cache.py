@@ -438,6 +438,7 @@ def test_a_loaded_library_survives_pruning():
     text = """
     int __tvm_ffi_one(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
       result->type_index = kTVMFFIInt;
+      result->zero_padding = 0;
       result->v_int64 = 1;
       return 0;
     }"""

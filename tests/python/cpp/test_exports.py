@@ -17,6 +17,7 @@ from tvm_ffi.inspection import inspect_library
 C = """
 int __tvm_ffi_twice(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = 2 * args[0].v_int64;
   return 0;
 }

@@ -24,6 +24,7 @@ ANSWER_C = """
 #endif
 int __tvm_ffi_answer(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = ANSWER;
   return 0;
 }
@@ -265,7 +266,8 @@ def test_several_objects_are_merged(tmp_path):
     (tmp_path / "two.c").write_text(
         "#include <tvm/ffi/c_api.h>\nint one(void);\n"
         "int __tvm_ffi_two(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* result) {\n"
-        "  result->type_index = kTVMFFIInt; result->v_int64 = one() + 1; return 0;\n}\n"
+        "  result->type_index = kTVMFFIInt;\n"
+        "  result->zero_padding = 0;\n  result->v_int64 = one() + 1;\n  return 0;\n}\n"
     )
     sources = [str(tmp_path / "one.c"), str(tmp_path / "two.c")]
     merged = cpp.build("merged", sources=sources, output="merged.o")
@@ -280,6 +282,7 @@ int __tvm_ffi_sizes(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
   long first = __tvm_ffi__cubin_first_end - __tvm_ffi__cubin_first;
   long second = __tvm_ffi__cubin_second_end - __tvm_ffi__cubin_second;
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = first * 100 + second;
   return memcmp(__tvm_ffi__cubin_second, "1234567", 7);
 }
@@ -413,6 +416,7 @@ def test_functions_of_the_c_library_need_no_options():
       pthread_once_t once = PTHREAD_ONCE_INIT;
       (void)handle, (void)num_args, (void)once;
       result->type_index = kTVMFFIFloat;
+      result->zero_padding = 0;
       result->v_float64 = hypot(args[0].v_float64, 4) + (dlsym(NULL, "no such symbol") != NULL);
       return 0;
     }

@@ -31,6 +31,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_first(
       ? TVMFFITensorGetDLTensorPtr(args[0].v_obj) : (const DLTensor*)args[0].v_ptr;
   (void)handle, (void)num_args;
   result->type_index = kTVMFFIFloat;
+  result->zero_padding = 0;
   result->v_float64 = ((const double*)((const char*)x->data + x->byte_offset))[0];
   return 0;
 }

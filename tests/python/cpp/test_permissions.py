@@ -29,6 +29,7 @@ OTHER_USER = 12345
 TEXT = """
 int __tvm_ffi_one(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = 1;
   return 0;
 }"""

@@ -455,6 +455,7 @@ def test_function_that_was_removed_before_the_program_runs():
     ],
     ids=["none", "too-few", "no-tensor", "shape", "dtype"],
 )
+@pytest.mark.breaks_rules
 def test_results_that_do_not_match_the_signature(result, message):
     tvm_ffi.register_global_func(
         "tests.jax.returning",

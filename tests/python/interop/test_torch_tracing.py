@@ -376,6 +376,7 @@ def test_too_many_arguments_are_rejected(functions):
         ("same", RuntimeError, "result 0 of `same`: expected new memory, got memory of an"),
     ],
 )
+@pytest.mark.breaks_rules
 def test_errors_propagate_and_the_next_call_works(functions, backend, name, error, message):
     function = getattr(functions, name)
     program = written(function) if name in ("failing", "talkative") else function

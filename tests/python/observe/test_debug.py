@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import textwrap
 import threading
 
 import numpy as np
@@ -300,6 +302,29 @@ def test_a_changed_allocator_is_a_fault(faulty):
     assert rules(found) == [("leaves_allocator", "", "environment.allocator", 1)]
 
 
+WAIT = """
+    import ctypes, os, tvm_ffi
+    driver = ctypes.CDLL("libcuda.so.1")
+    stream, graph = ctypes.c_void_p(4096), ctypes.c_void_p()
+    faulty = tvm_ffi.load_module(os.environ["FAULTS"])
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:1"), 4096), tvm_ffi.debug() as found:
+        faulty.waits(4096)
+        driver.cuStreamBeginCapture_v2(stream, 0)
+        faulty.waits(0)
+        faulty.calls(faulty.waits, 4096)
+        faulty.right()
+        assert driver.cuStreamEndCapture(stream, ctypes.byref(graph)) == 901
+    print([(fault.function, fault.rule.id, fault.count) for fault in found])
+"""
+
+
+def test_the_function_that_ends_a_graph_capture_is_named(fault_library, run_python, fake_driver):
+    environment = {"LD_LIBRARY_PATH": str(fake_driver), "FAULTS": str(fault_library)}
+    done = run_python(textwrap.dedent(WAIT), **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[('waits', 'environment.capture', 1)]\n"
+
+
 def test_faults_of_the_caller_name_the_function_that_it_called(faulty):
     with tvm_ffi.debug() as found:
         faulty.passes_null(faulty.right)
@@ -308,6 +333,64 @@ def test_faults_of_the_caller_name_the_function_that_it_called(faulty):
         ("right", "argument 0", "any.null-object", 1),
         ("right", "result", "call.result-cleared", 1),
     ]
+
+
+# ---- Views ---------------------------------------------------------------------------------------
+
+TENSOR, STRING, BYTES = 7, 8, 9
+
+
+@pytest.mark.parametrize("kind", [TENSOR, STRING, BYTES])
+def test_a_use_of_a_view_that_a_function_kept_is_named(faulty, kind):
+    with tvm_ffi.debug() as found:
+        faulty.lends_view(faulty.keeps_view, kind, 1)
+        assert [faulty.uses_kept_view() for _ in range(2)] == [65, 65]
+    assert rules(found) == [("keeps_view", "view", "call.view-kept", 1)]
+    assert "uses_kept_view" in found[0].events
+    assert "faulty.uses_kept_view()" in found[0].stack
+    assert faulty.uses_kept_view() == 65  # also after the context
+
+
+def test_a_use_of_the_kept_argument_array_is_named(faulty):
+    with tvm_ffi.debug() as found:
+        faulty.lends_view(faulty.keeps_view, TENSOR, 17)
+        assert faulty.uses_kept_arguments() == 17
+    assert rules(found) == [("keeps_view", "", "call.view-kept", 1)]
+
+
+def test_a_view_that_is_used_outside_of_calls_is_found_at_the_end(faulty):
+    with tvm_ffi.debug() as found:
+        faulty.lends_view(faulty.keeps_view, TENSOR, 0)
+        ndim = faulty.address_of_kept_view() + 16
+        assert ctypes.c_int.from_address(ndim).value == 2
+    assert rules(found) == [("keeps_view", "view", "call.view-kept", 1)]
+
+
+def test_views_that_are_used_during_the_call_are_right(faulty):
+    with tvm_ffi.debug() as found:
+        for _ in range(1000):
+            for kind in (TENSOR, STRING, BYTES):
+                faulty.lends_view(faulty.keeps_view, kind, 1)
+    assert list(found) == []
+
+
+def test_observers_around_the_context_read_the_arguments_of_the_caller(faulty, tmp_path):
+    with tvm_ffi.record(tmp_path / "run.tvmrec", contents="all"), tvm_ffi.debug() as found:
+        faulty.lends_view(faulty.keeps_view, STRING, 1)
+    assert list(found) == []
+
+
+def test_each_context_and_thread_finds_the_views_of_its_functions(faulty):
+    def run(_):
+        for _ in range(100):
+            faulty.lends_view(faulty.right, TENSOR, 1)
+
+    with tvm_ffi.debug("keeps_view") as one, tvm_ffi.debug() as all_faults:
+        run_together(run, 4)
+        faulty.lends_view(faulty.keeps_view, STRING, 1)
+        faulty.uses_kept_view()
+    assert [fault.function for fault in one] == ["keeps_view"]
+    assert [fault.function for fault in all_faults] == ["keeps_view"]
 
 
 # ---- Tensors -------------------------------------------------------------------------------------

@@ -214,6 +214,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_NAME(void* handle, const TVMFFIAny* args, int32
                                       TVMFFIAny* result) {
   (void)handle, (void)args, (void)num_args;
   result->type_index = kTVMFFIInt;
+  result->zero_padding = 0;
   result->v_int64 = 1;
   return 0;
 }

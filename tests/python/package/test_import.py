@@ -75,6 +75,7 @@ def test_no_array_framework_is_loaded(modules_loaded):
     assert not {name.partition(".")[0] for name in modules_loaded} & FRAMEWORKS
 
 
+@pytest.mark.undebugged("the debug context loads modules")
 def test_no_unneeded_standard_modules_are_loaded(modules_loaded):
     assert not modules_loaded & NOT_NEEDED
 
@@ -144,6 +145,7 @@ def test_no_process_is_started_and_nothing_is_written(run_python):
     assert result.stderr == ""
 
 
+@pytest.mark.undebugged("the debug context handles SIGSEGV")
 def test_no_signal_handler_is_installed(run_python):
     result = run_python(
         textwrap.dedent("""
@@ -164,6 +166,7 @@ def test_no_signal_handler_is_installed(run_python):
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
 
 
+@pytest.mark.undebugged("the debug context has an exit handler")
 def test_no_thread_and_no_exit_handler_is_left(run_python):
     result = run_python(
         textwrap.dedent("""
@@ -185,6 +188,7 @@ print((time.process_time() - start) * 1e3)
 
 
 @pytest.mark.unsanitized("code takes several times as long")
+@pytest.mark.undebugged("the debug context loads modules")
 def test_import_costs_at_most_30_milliseconds(run_python):
     """The best processor time of several runs, as other programs may use the machine.
 
@@ -327,6 +331,7 @@ def test_symbols_of_the_library_are_visible_to_the_process(run_python):
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
 
 
+@pytest.mark.undebugged("the debug context loads ctypes")
 def test_the_library_can_be_called_through_ctypes(run_python):
     result = run_python(
         "import sys, tvm_ffi\n"

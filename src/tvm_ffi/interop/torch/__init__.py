@@ -7,6 +7,7 @@ Eager calls do not change.  `register` creates operators of functions without a 
 operators with derivatives, batching rules or custom fake kernels.
 """
 
+from ..._internal.public_name import set_public_module
 from .._versions import load as _load
 
 _load("torch", "2.13.0", "2.13.0")
@@ -28,5 +29,6 @@ __all__ = [
     "save",
 ]
 
+set_public_module(globals())
 trace_functions()
 install_fallback()

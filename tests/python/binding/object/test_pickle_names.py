@@ -11,7 +11,19 @@ import pytest
 from elsewhere import make_step, twice
 
 import tvm_ffi
-from tvm_ffi import Array, Dict, Function, List, Map, Object, Shape, core
+from tvm_ffi import (
+    Array,
+    Dict,
+    Function,
+    List,
+    Map,
+    Object,
+    Shape,
+    core,
+    dispatches,
+    observe,
+    structural,
+)
 from tvm_ffi.module import CustomModule
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
@@ -88,7 +100,10 @@ VALUES = {
         shown for shown in (getattr(core, name) for name in core.__all__) if isinstance(shown, type)
     ],
     "public classes": lambda _: [
-        shown for shown in map(vars(tvm_ffi).get, tvm_ffi.__all__) if isinstance(shown, type)
+        shown
+        for module in (tvm_ffi, dispatches, observe, structural)
+        for shown in (getattr(module, name) for name in module.__all__)
+        if isinstance(shown, type)
     ],
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels that each break one rule of the ABI or of their signature. */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -265,6 +266,55 @@ KERNEL(acquires_remembered) {
 KERNEL(uses_remembered) {
   TVMFFIObjectIncRef(remembered.v_obj);
   TVMFFIObjectDecRef(remembered.v_obj);
+  return 0;
+}
+
+/* ---- Views --------------------------------------------------------------------------------- */
+
+static TVMFFIAny kept_view;
+static const TVMFFIAny* kept_args;
+
+/* keeps_view(x, view) keeps the pointer of a view, and that of its arguments. */
+SIGNATURE(keeps_view, "(x: int, view: Any)")
+KERNEL(keeps_view) {
+  kept_view = args[1];
+  kept_args = args;
+  return 0;
+}
+
+/* uses_kept_view() returns a number in the view. */
+KERNEL(uses_kept_view) {
+  if (kept_view.type_index == kTVMFFIRawStr) return ReturnInt(result, kept_view.v_c_str[1]);
+  if (kept_view.type_index == kTVMFFIByteArrayPtr) {
+    return ReturnInt(result, ((TVMFFIByteArray*)kept_view.v_ptr)->data[1]);
+  }
+  return ReturnInt(result, ((DLTensor*)kept_view.v_ptr)->shape[1]);
+}
+
+KERNEL(address_of_kept_view) { return ReturnInt(result, (int64_t)(intptr_t)kept_view.v_ptr); }
+
+KERNEL(uses_kept_arguments) { return ReturnInt(result, kept_args[0].v_int64); }
+
+/* lends_view(f, kind, x) calls f(x, view), with a DLTensor*, a string or a byte array that contains
+ * the number 65. */
+KERNEL(lends_view) {
+  int64_t shape[2] = {2, 65}, strides[2] = {65, 1};
+  DLTensor tensor = {NULL, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+  TVMFFIByteArray bytes = {"BAC", 3};
+  TVMFFIAny values[2] = {args[2], args[1]};
+  values[1].type_index = (int32_t)args[1].v_int64;
+  values[1].v_ptr = &tensor;
+  if (args[1].v_int64 == kTVMFFIRawStr) values[1].v_c_str = "BAC";
+  if (args[1].v_int64 == kTVMFFIByteArrayPtr) values[1].v_ptr = &bytes;
+  TVMFFIAny unused = None();
+  return TVMFFIFunctionCall(FunctionArgument(&args[0]), values, 2, &unused);
+}
+
+/* waits(stream) waits for the stream as a library does that knows no capture. */
+KERNEL(waits) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  int (*wait)(void*) = (int (*)(void*))dlsym(driver, "cuStreamSynchronize");
+  wait((void*)(intptr_t)args[0].v_int64);
   return 0;
 }
 
