@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generator of the console and notebook screenshots (SVG) in docs/guides/interactive.md.
+"""Generator of the console and notebook screenshots (SVG) in docs/guides.
 
     python tools/screens.py           write docs/guides/screens/*.svg
     python tools/screens.py --check   exit status 1 if the files are out of date
@@ -10,6 +10,7 @@ compiler.  The notebook is HTML embedded in SVG, which browsers render.
 
 from __future__ import annotations
 
+import io
 import os
 import pydoc
 import rlcompleter
@@ -26,6 +27,7 @@ import numpy as np
 
 import tvm_ffi
 from tvm_ffi import _new_package, libinfo
+from tvm_ffi.observe._flame import Call, print_flame
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "guides" / "screens"
 SOURCE = Path(_new_package.__file__).parent / "template" / "softmax.c"
@@ -115,6 +117,20 @@ def notebook_screen() -> str:
     return notebook([(code, _html_of(eval(code, names))) for code in codes])
 
 
+def flame_screen() -> str:
+    """Return the SVG of a console with the flame view of calls that took given times."""
+    calls, now = [], 0
+    for milliseconds in (0.2, 0.2, 2.9, 0.3):  # of my.pad in each call of my.softmax
+        pad_end = now + 50_000 + round(milliseconds * 1e6)
+        calls.append(Call(1, "my.softmax", now, pad_end + 450_000, "float32[63]", 0, 0))
+        calls.append(Call(1, "my.pad", now + 50_000, pad_end, "float32[63]", 0, 0))
+        calls.append(Call(1, "my.exp", pad_end, pad_end + 350_000, "float32[64]", 0, 0))
+        now = pad_end + 500_000
+    text = io.StringIO()
+    print_flame(calls, text)
+    return terminal([">>> trace.print_flame()", *map(str.rstrip, text.getvalue().splitlines())])
+
+
 def _html_of(value: Any) -> str:
     make = getattr(value, "_repr_html_", None)
     html = None if make is None else make()
@@ -133,6 +149,7 @@ def screens() -> dict[Path, str]:
             FOLDER / "help.svg": help_screen(module),
             FOLDER / "completion.svg": completion_screen(module),
             FOLDER / "notebook.svg": notebook_screen(),
+            FOLDER / "flame.svg": flame_screen(),
         }
 
 
