@@ -45,9 +45,10 @@ set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Rel
 # -Os for code that a call without observers does not execute: registration, loading, readers, reports.
 set(smallest ${TVM_FFI_RUNTIME_SOURCES})
 list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|checks/program|\
-dispatch/dispatch_program|cuda/(image|module_format|signature)|globals/(json|module|registry)_functions|\
-observe/(argument_text|contents|fault_list|lent_views|ranges|stats|stream_capture)|\
-reflection/(described|reflection)_types|structural/visit_error_context)[.]cc$")
+dispatch/dispatch_program|content/access_path_repr|cuda/(image|module_format|signature)|\
+globals/(json|module|registry)_functions|observe/(argument_text|contents|created_tensors|debug_reports|\
+fault_list|lent_views|ranges|stats|stream_capture)|reflection/(described|reflection)_types|\
+structural/visit_error_context)[.]cc$")
 list(FILTER smallest EXCLUDE REGEX "/library_module[.]cc$")
 set_source_files_properties(${smallest} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
 

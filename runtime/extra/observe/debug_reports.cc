@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debug context: checks of results, errors and the environment, and the reports.
+// Debug context: the checks that few calls execute, and the reports.
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include <cstring>
 #include <mutex>
 
 #include "../core/extra_layer.h"
 #include "observe/debug_context.h"
 #include "observe/result_slot.h"
 #include "observe/stream_capture.h"
-#include "observe/tensor_memory.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -49,26 +47,6 @@ void Debug::Report(const TVMFFIObservedCall& call, const CallState& state, int i
   faults_.Add(fault, !may_have_exception || !host_.HasException());
 }
 
-void Debug::CheckReturn(const TVMFFIObservedCall& call, CallState* state) {
-  TVMFFIAny* slot = call.slot;
-  if (call.status != 0) {
-    CheckError(call, *state);
-    if (state->is_slot_filled && slot->type_index >= kTVMFFIStaticObjectBegin) {
-      Report(call, *state, kResult, "call.result-on-error",
-             "the call failed and stored an object of type " + TypeName(slot->type_index) +
-                 ", which nobody releases");
-    }
-    return;
-  }
-  if (call.error != nullptr && call.error != state->error) {
-    const TVMFFIErrorCell* error = TVMFFIErrorGetCellPtr(call.error);
-    Report(call, *state, kNoArgument, "error.unreported",
-           "the call returned 0 with the error " + std::string(error->kind.data, error->kind.size) +
-               ": " + std::string(error->message.data, error->message.size));
-  }
-  CheckResult(call, *state);
-}
-
 void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
   std::string code = std::to_string(call.status);
   if (call.error == nullptr) {
@@ -103,24 +81,6 @@ void Debug::CheckError(const TVMFFIObservedCall& call, const CallState& state) {
     return;
   }
   Report(call, state, kNoArgument, "error.kind", "the error kind '" + kind + "' is not registered");
-}
-
-void Debug::CheckResult(const TVMFFIObservedCall& call, const CallState& state) {
-  const TVMFFIAny& result = *call.slot;
-  ResultFaults faults = CheckSlot(result, state.is_slot_filled, state.notes->needs_result);
-  bool is_object = result.type_index >= kTVMFFIStaticObjectBegin;
-  for (auto& [rule, message] : faults) {
-    bool is_released = is_object && rule == std::string_view("object.used-after-release");
-    Report(call, state, kResult, rule, std::move(message),
-           is_released ? EventsOf(result.v_obj) : std::string());
-  }
-  if (faults.empty() && is_object) Adopt(result.v_obj, state.name, true);
-  if (!faults.empty() || !finds_not_finite_ || result.type_index != kTVMFFITensor) return;
-  TensorMemory memory(*TVMFFITensorGetDLTensorPtr(result.v_obj), max_bytes_);
-  int64_t element = memory.is_checkable() ? memory.FindNotFinite() : -1;
-  if (element < 0) return;
-  Report(call, state, kResult, "tensor.not-finite",
-         "element " + memory.IndexText(element) + " is " + memory.ElementText(element));
 }
 
 void Debug::CheckEnvironment(const TVMFFIObservedCall& call, CallState* state) {
