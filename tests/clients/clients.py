@@ -10,6 +10,8 @@ from published import FLASHINFER, FLASHINFER_NEEDS, TILELANG_NEEDS, TORCH, TVM_N
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _JAX = ("jax==0.10.2", "numpy", "pytest", "ninja")
+# Of the tests in its source distribution.  Those that need an account of a model hub are skipped.
+_XGRAMMAR_TESTS = ("transformers", "sentencepiece", "tiktoken", "protobuf", "cohere-melody")
 
 CLIENTS = [
     Software(
@@ -68,8 +70,10 @@ CLIENTS = [
     Software(
         "xgrammar",
         packages=("xgrammar==0.2.8",),
-        needs=(TORCH, "numpy", "pydantic", "pytest"),
+        needs=(TORCH, "numpy", "pydantic", "pytest", *_XGRAMMAR_TESTS),
         program=PROGRAMS.parents[1] / "compat" / "clients" / "use_xgrammar.py",
+        suite="xgrammar==0.2.8",
+        timeout_s=1200,
     ),
     Software(
         "tvm_ffi.testing",

@@ -116,7 +116,8 @@ def source(requirement: str, python: Path) -> Path:
     folder = BUILD / "sources" / requirement
     if not folder.is_dir():
         options = ("--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--quiet")
-        build = ("scikit-build-core", "cmake", "ninja")  # pip runs the build system for metadata
+        # pip runs the build system for metadata.
+        build = ("scikit-build-core", "setuptools_scm", "cmake", "ninja")
         run_program([python, *PIP, *build], without_search_paths())
         archives = folder.with_suffix(".archives")
         download = [python, "-m", "pip", "download", *options, "--dest", archives, requirement]
