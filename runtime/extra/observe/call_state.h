@@ -107,7 +107,7 @@ struct ThreadCalls {
   CallState* current;  // the innermost call
   Environment last;    // the streams when a call read them last
 };
-inline thread_local ThreadCalls thread_calls = {nullptr, {~uint64_t{0}, {}, false, nullptr}};
+inline thread_local ThreadCalls thread_calls = {nullptr, {}};
 
 }  // namespace tvm::ffi::extra
 

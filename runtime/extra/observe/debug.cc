@@ -329,7 +329,7 @@ void Debug::End(const TVMFFIObservedCall& call, void* token) {
   if (state->lent != nullptr) {
     // Observers that end later began earlier, with the arguments of the caller.
     runtime::ReplaceArguments(call, state->caller_args);
-    // The caller reads a view in the result, which is a fault of its own.
+    // A view in the result has been reported.  The caller will read it.
     bool returns_view = call.has_returned != 0 && IsView(*call.slot);
     ReturnViews(state->lent, returns_view);
   }

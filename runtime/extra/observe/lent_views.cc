@@ -56,6 +56,12 @@ struct Ring {
   }
   // Returns a page with the state kLent that is accessible, or null.
   Page* Take();
+  // Makes a page with the state kLent accessible and free; returns false if the system cannot.
+  bool Open(Page* page) {
+    bool is_set = SetAccess(*page, PageAccess::kReadAndWrite);
+    page->state.store(is_set ? State::kFree : State::kReturned);
+    return is_set;
+  }
 
   const size_t size = platform::PageSize();  // of a page, in bytes
   char* const memory;
@@ -99,7 +105,7 @@ class Room {
     next_ += std::min((count + 7) / 8 * 8, static_cast<size_t>(end_ - next_));
     return copy;
   }
-  // Replaces the pointer of a view by that of its copy; false if there is no room.
+  // Copies the content of a view, and makes the view point to the copy; false without room.
   bool CopyView(TVMFFIAny* view);
   char* next() const { return next_; }
 
@@ -206,9 +212,7 @@ void AllowLentViews() {
   if (ring == nullptr) return;
   for (Page& page : ring->pages) {
     State state = State::kReturned;
-    if (!page.state.compare_exchange_strong(state, State::kLent)) continue;
-    bool is_set = ring->SetAccess(page, PageAccess::kReadAndWrite);
-    page.state.store(is_set ? State::kFree : State::kReturned);
+    if (page.state.compare_exchange_strong(state, State::kLent)) ring->Open(&page);
   }
 }
 
@@ -221,9 +225,7 @@ bool HandleLentAccess(uintptr_t address) noexcept {
     return true;  // another thread is changing the access, or has changed it
   }
   Note(ring, *page, address % ring->size);
-  bool is_set = ring->SetAccess(*page, PageAccess::kReadAndWrite);
-  page->state.store(is_set ? State::kFree : State::kReturned);
-  return is_set;
+  return ring->Open(page);
 }
 
 const KeptView* NextKeptView(std::atomic<size_t>* next) {

@@ -278,6 +278,8 @@ int cuDeviceGetCount(int* count) {
 static const void* captured; /* the stream that is being captured */
 static int is_capture_invalid;
 
+static int is_captured(const void* stream) { return stream != NULL && stream == captured; }
+
 int cuStreamBeginCapture_v2(void* stream, int mode) {
   int status = record("cuStreamBeginCapture", 0, "%p, %d", stream, mode);
   if (status == 0) captured = stream;
@@ -287,9 +289,9 @@ int cuStreamBeginCapture_v2(void* stream, int mode) {
 
 /* During a capture, fails and makes it invalid, as the driver does. */
 int cuStreamSynchronize(void* stream) {
-  int is_captured = stream != NULL && stream == captured;
-  is_capture_invalid |= is_captured;
-  return record("cuStreamSynchronize", is_captured ? 900 : 0, "%p", stream);
+  int fails = is_captured(stream);
+  is_capture_invalid |= fails;
+  return record("cuStreamSynchronize", fails ? 900 : 0, "%p", stream);
 }
 
 int cuStreamEndCapture(void* stream, void** graph) {
@@ -302,8 +304,7 @@ int cuStreamEndCapture(void* stream, void** graph) {
 
 /* Not recorded: a query has no effect. */
 int cuStreamIsCapturing(void* stream, int* status) {
-  int is_captured = stream != NULL && stream == captured;
-  *status = !is_captured ? 0 : is_capture_invalid ? 2 : 1;
+  *status = !is_captured(stream) ? 0 : is_capture_invalid ? 2 : 1;
   return 0;
 }
 

@@ -282,14 +282,15 @@ KERNEL(keeps_view) {
   return 0;
 }
 
-/* uses_kept_view() returns a number in the view. */
-KERNEL(uses_kept_view) {
-  if (kept_view.type_index == kTVMFFIRawStr) return ReturnInt(result, kept_view.v_c_str[1]);
-  if (kept_view.type_index == kTVMFFIByteArrayPtr) {
-    return ReturnInt(result, ((TVMFFIByteArray*)kept_view.v_ptr)->data[1]);
-  }
-  return ReturnInt(result, ((DLTensor*)kept_view.v_ptr)->shape[1]);
+static int64_t NumberIn(const TVMFFIAny* view) {
+  if (view->type_index == kTVMFFIRawStr) return view->v_c_str[1];
+  if (view->type_index == kTVMFFIByteArrayPtr) return ((TVMFFIByteArray*)view->v_ptr)->data[1];
+  return ((DLTensor*)view->v_ptr)->shape[1];
 }
+
+/* reads_view(x, view) returns a number in the view, uses_kept_view() one in the kept view. */
+KERNEL(reads_view) { return ReturnInt(result, NumberIn(&args[1])); }
+KERNEL(uses_kept_view) { return ReturnInt(result, NumberIn(&kept_view)); }
 
 KERNEL(address_of_kept_view) { return ReturnInt(result, (int64_t)(intptr_t)kept_view.v_ptr); }
 
@@ -306,8 +307,7 @@ KERNEL(lends_view) {
   values[1].v_ptr = &tensor;
   if (args[1].v_int64 == kTVMFFIRawStr) values[1].v_c_str = "BAC";
   if (args[1].v_int64 == kTVMFFIByteArrayPtr) values[1].v_ptr = &bytes;
-  TVMFFIAny unused = None();
-  return TVMFFIFunctionCall(FunctionArgument(&args[0]), values, 2, &unused);
+  return TVMFFIFunctionCall(FunctionArgument(&args[0]), values, 2, result);
 }
 
 /* waits(stream) waits for the stream as a library does that knows no capture. */
