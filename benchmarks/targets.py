@@ -85,7 +85,7 @@ TARGETS: tuple[Target, ...] = (
     Target("shape_new", INCUMBENT, 0.10),
     Target("noop_list", INCUMBENT, 0.50),
     Target("noop_dict", INCUMBENT, 0.50),
-    Target("dispatch_ints", "checked_ints", 1.25),
+    Target("dispatch_ints", "checked_ints", 1.17),
     Target("prepared_noop", FLOOR, 1.1),
     Target("prepared_batch", ABSOLUTE, 1500.0),
     Target("prepared_torch", "checked_torch", 0.35),

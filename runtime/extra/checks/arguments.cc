@@ -109,9 +109,7 @@ TVM_FFI_INLINE bool CheckRun::PassesDirectly(const CheckProgram& program, const 
       tensor = reinterpret_cast<const DLTensor*>(arg->v_obj + 1);
       if (TVM_FFI_PREDICT_FALSE(!IsAccepted(check, *tensor, registers))) return false;
     } else if ((TypeBit(arg->type_index) & check.trivial_types) == 0) {
-      // A negative value of a name would be mistaken for kUnknown.
-      bool is_stored = check.stores_int && arg->type_index == kTVMFFIInt && arg->v_int64 >= 0;
-      if (!is_stored) return false;
+      if (!check.Stores(*arg)) return false;
       registers[check.value_register] = registers[check.name.value] = arg->v_int64;
     }
     if (slots != nullptr) *slots++ = tensor;
@@ -382,13 +380,7 @@ class CheckFunctionObj : public FunctionObj {
   static int CheckValues(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     auto* function = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<CheckFunctionObj>(
         static_cast<TVMFFIObject*>(self));
-    const CheckProgram& program = function->program_;
-    if (TVM_FFI_PREDICT_TRUE(static_cast<uint32_t>(num_args) == program.num_parameters)) {
-      const TVMFFIAny *arg = args, *end = args + num_args;
-      const ArgumentCheck* check = program.arguments.data();
-      while (arg != end && (TypeBit(arg->type_index) & check->trivial_types) != 0) ++arg, ++check;
-      if (TVM_FFI_PREDICT_TRUE(arg == end)) return 0;
-    }
+    if (TVM_FFI_PREDICT_TRUE(ValuesPassDirectly(function->program_, args, num_args))) return 0;
     return CallWithHeap(self, args, num_args, result);
   }
   // Programs of direct checks need no CheckRun, whose preparation is noticeable.

@@ -204,6 +204,12 @@ struct ArgumentCheck {
   bool has_name;       // the integer must equal `name`
   bool binds_default;  // also the default of a missing argument must equal `name`
   ExtentCheck name;
+
+  // Returns true if the value is stored and needs no further check.  A negative value of a name
+  // would be mistaken for kUnknown.
+  bool Stores(const TVMFFIAny& arg) const {
+    return stores_int && arg.type_index == kTVMFFIInt && arg.v_int64 >= 0;
+  }
 };
 
 // Returns the bit of a type index in ArgumentCheck::types; 0 for other type indices.

@@ -107,6 +107,23 @@ class CheckRun {
   const DLTensor** tensors_;
 };
 
+// Returns true if the arguments, one per parameter of a direct program, have trivial types or are
+// ints that are stored, so that they certainly pass the checks of arguments.  Stores nothing.
+TVM_FFI_INLINE bool ValuesPassDirectly(const CheckProgram& program, const TVMFFIAny* args,
+                                       int32_t num_args) {
+  if (TVM_FFI_PREDICT_FALSE(static_cast<uint32_t>(num_args) != program.num_parameters)) {
+    return false;
+  }
+  const TVMFFIAny* end = args + num_args;
+  const ArgumentCheck* check = program.arguments.data();
+  for (const TVMFFIAny* arg = args; arg != end; ++arg, ++check) {
+    if ((TypeBit(arg->type_index) & check->trivial_types) == 0 && !check->Stores(*arg)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace tvm::ffi::extra::checks
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_CHECKS_RUN_H_

@@ -68,9 +68,27 @@ void CandidateTable::PrepareRecent() {
     for (const NamedValue& value : condition.values) registers.insert(value.register_index);
   }
   if (registers.size() > recent_registers_.size()) return;
-  recent_registers_.fill(program_.checks.num_registers + 1);  // always kUnknown
+  recent_registers_.fill(*registers.begin());
   std::copy(registers.begin(), registers.end(), recent_registers_.begin());
   recent_ = std::make_unique<Recent>();
+  has_only_values_ = FindRecentArguments();
+}
+
+// Returns true if all parameters are values, and stores the arguments with those of the registers.
+bool CandidateTable::FindRecentArguments() {
+  const checks::CheckProgram& checks = program_.checks;
+  bool has_tensors = std::any_of(checks.arguments.begin(), checks.arguments.end(),
+                                 [](const auto& check) { return check.is_direct; });
+  if (has_tensors || !checks.is_direct || checks.has_code) return false;
+  for (size_t i = 0; i < recent_registers_.size(); ++i) {
+    auto found =
+        std::find_if(checks.arguments.begin(), checks.arguments.end(), [&](const auto& check) {
+          return check.stores_int && check.name.value == recent_registers_[i];
+        });
+    if (found == checks.arguments.end()) return false;
+    recent_arguments_[i] = static_cast<uint32_t>(found - checks.arguments.begin());
+  }
+  return true;
 }
 
 const CandidateTable::Choice& CandidateTable::ChooseAgain(const List& list, const Recent::Key& key,

@@ -86,6 +86,14 @@ class CandidateTable {
     const Choice* choice = recent_->Find(key);
     return TVM_FFI_PREDICT_TRUE(choice != nullptr) ? *choice : ChooseAgain(list, key, run);
   }
+  // Same as Choose, but returns nullptr unless all parameters are values and the choice is recent.
+  // Needs no DispatchRun, whose registers are noticeable for such parameters.
+  TVM_FFI_INLINE const Choice* ChooseByValues(const TVMFFIAny* args, int32_t num_args) const {
+    if (!has_only_values_ || !ValuesPassDirectly(program_.checks, args, num_args)) return nullptr;
+    auto word = [&](size_t i) { return static_cast<uint64_t>(args[recent_arguments_[i]].v_int64); };
+    return recent_->Find(
+        {{reinterpret_cast<uintptr_t>(&ListFor({kDLCPU, 0})), word(0), word(1), word(2)}});
+  }
   // Same as Choose, but returns nullptr if there is no such candidate.
   const Choice* TryToChoose(DispatchRun* run) const {
     return FirstOf(ListFor(DeviceOf(*run)), run);
@@ -134,6 +142,7 @@ class CandidateTable {
   std::string ValuesOf(const Condition& condition, const DispatchRun& run) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailNone(DispatchRun* run) const;
   void PrepareRecent();
+  bool FindRecentArguments();
 
   DispatchProgram program_;
   Array<Function> functions_;
@@ -147,6 +156,10 @@ class CandidateTable {
   // has too few conditions, or if a condition depends on more than these registers.
   std::unique_ptr<Recent> recent_;
   std::array<uint32_t, Recent::kNumWords - 1> recent_registers_;
+  // True if there are recent choices, no tensors, and the arguments `recent_arguments_` have the
+  // values of the registers.
+  bool has_only_values_ = false;
+  std::array<uint32_t, Recent::kNumWords - 1> recent_arguments_;
   uint32_t first_device_tensor_ = 0;  // unused if the program has no device tensors
 
   // Lists that calls read without a lock: of the CPU, then of the first CUDA devices.

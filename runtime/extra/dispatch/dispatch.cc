@@ -43,7 +43,8 @@ class Core {
   // failure.
   int Call(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     const CandidateTable& table = this->table();
-    const CandidateTable::Choice* choice = nullptr;
+    const CandidateTable::Choice* choice = table.ChooseByValues(args, num_args);
+    if (TVM_FFI_PREDICT_TRUE(choice != nullptr)) return Run(table, *choice, args, num_args, result);
     try {
       DispatchRun run(table.program(), args, num_args);
       choice = &table.Choose(&run);

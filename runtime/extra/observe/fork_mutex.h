@@ -20,12 +20,12 @@ class ForkMutex {
   ForkMutex& operator=(const ForkMutex&) = delete;
 
   void lock() {
-    while (is_locked_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    while (is_locked_.exchange(1, std::memory_order_acquire) != 0) std::this_thread::yield();
   }
-  void unlock() { is_locked_.store(false, std::memory_order_release); }
+  void unlock() { is_locked_.store(0, std::memory_order_release); }
 
  private:
-  std::atomic<bool> is_locked_{false};
+  std::atomic<uint32_t> is_locked_{0};  // a word: RISC-V exchanges no bytes
 };
 
 // A fork acquires locks in the reverse order of their registration.  The call, while the library is

@@ -105,3 +105,26 @@ def test_threads_share_the_recent_choices():
             assert d(vectors[extent], k) == expected
 
     run_together(work, 4)
+
+
+def test_random_numbers_agree_with_the_oracle():
+    """Calls with numbers only; each is repeated, so that its choice is remembered."""
+    d = tvm_ffi.dispatch("f(x: int, scale: float, y: int, flag: bool = False) -> int")
+    for divisor in (7, 5, 3, 2, 1):
+        d.add(
+            lambda x, scale, y, flag, divisor=divisor: divisor,
+            name=str(divisor),
+            when=f"(x + 3 * y) % {divisor} == 0",
+        )
+    rng = random.Random(35)
+    for _ in range(CALLS // 4):
+        x = rng.choice([rng.randrange(-40, 40), True, 2**63 - 1 - rng.randrange(99)])
+        y, flags = rng.choice([rng.randrange(-9, 9), False]), rng.choice([(), (True,), (0,)])
+        if x + 3 * y >= 2**63:
+            continue
+        expected = next(n for n in (7, 5, 3, 2, 1) if (x + 3 * y) % n == 0)
+        assert [d(x, rng.choice([1, 0.5]), y, *flags) for _ in range(2)] == [expected] * 2
+        with pytest.raises(TypeError, match="scale"):
+            d(x, "1", y)
+        with pytest.raises(TypeError):
+            d(x, 1.0, float(y))
