@@ -8,6 +8,7 @@
 #define TVM_FFI_RUNTIME_EXTRA_OBSERVE_FORK_MUTEX_H_
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
 
 namespace tvm::ffi::extra {

@@ -18,8 +18,6 @@
 #ifndef TVM_FFI_EXTRA_C_PREPARED_H_
 #define TVM_FFI_EXTRA_C_PREPARED_H_
 
-#include <stddef.h>
-#include <string.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #ifdef __cplusplus
@@ -135,11 +133,14 @@ static inline int TVMFFIPreparedHasSameLayout(const DLTensor* slot, const DLTens
 /* Return 1 if a tensor has the dtype, the device, the shape and the layout of the tensor in a slot,
  * otherwise 0. */
 static inline int TVMFFIPreparedHasSameFacts(const DLTensor* slot, const DLTensor* tensor) {
-  /* The device, the number of dimensions and the dtype are adjacent. */
-  const size_t bytes = offsetof(DLTensor, shape) - offsetof(DLTensor, device);
   const int32_t ndim = slot->ndim;
   int32_t i = 0;
-  if (memcmp(&slot->device, &tensor->device, bytes) != 0) return 0;
+  if (slot->dtype.code != tensor->dtype.code || slot->dtype.bits != tensor->dtype.bits ||
+      slot->dtype.lanes != tensor->dtype.lanes || ndim != tensor->ndim ||
+      slot->device.device_type != tensor->device.device_type ||
+      slot->device.device_id != tensor->device.device_id) {
+    return 0;
+  }
   if (slot->strides != NULL && tensor->strides != NULL) {
     while (i < ndim && slot->shape[i] == tensor->shape[i] && slot->strides[i] == tensor->strides[i])
       ++i;

@@ -26,25 +26,28 @@ cdef PyObject* _call_changed(
     PreparedCall call, PyObject* const* values, PyObject* kwnames
 ) noexcept:
     """Run the call with other arguments in some slots.  Fails: NULL with an exception set."""
-    cdef abi.TVMFFIAny args[MAX_MANY_ARGS]
-    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_CHANGED]
-    cdef PyObject* owned[MAX_CHANGED]
+    cdef abi.TVMFFIAny stack_args[MAX_MANY_ARGS]
+    cdef abi.TVMFFIObject* stack_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_CHANGED]
+    cdef PyObject* stack_owned[MAX_CHANGED]
+    cdef abi.TVMFFIAny* args = stack_args
+    cdef abi.TVMFFIObject** temporaries = stack_temporaries
+    cdef PyObject** owned = stack_owned
     cdef Py_ssize_t count = PyTuple_GET_SIZE(kwnames)
     cdef Py_ssize_t num_args = call.cell.num_args
-    cdef void* memory
+    cdef void* memory = NULL
     cdef PyObject* result
-    if num_args <= MAX_MANY_ARGS and count <= MAX_CHANGED:
-        return _call_with_changes(call, values, kwnames, args, temporaries, owned)
-    memory = PyMem_Malloc(
-        <size_t>num_args * sizeof(abi.TVMFFIAny)
-        + <size_t>count * (TEMPORARIES_PER_ARGUMENT + 1) * sizeof(void*))
-    if memory == NULL:
-        return PyErr_NoMemory()
-    result = _call_with_changes(
-        call, values, kwnames, <abi.TVMFFIAny*>memory,
-        <abi.TVMFFIObject**>(<abi.TVMFFIAny*>memory + num_args) + count,
-        <PyObject**>(<abi.TVMFFIAny*>memory + num_args))
-    PyMem_Free(memory)
+    if num_args > MAX_MANY_ARGS or count > MAX_CHANGED:
+        memory = PyMem_Malloc(
+            <size_t>num_args * sizeof(abi.TVMFFIAny)
+            + <size_t>count * (TEMPORARIES_PER_ARGUMENT + 1) * sizeof(void*))
+        if memory == NULL:
+            return PyErr_NoMemory()
+        args = <abi.TVMFFIAny*>memory
+        owned = <PyObject**>(args + num_args)
+        temporaries = <abi.TVMFFIObject**>owned + count
+    result = _call_with_changes(call, values, kwnames, args, temporaries, owned)
+    if memory != NULL:
+        PyMem_Free(memory)
     return result
 
 

@@ -455,12 +455,14 @@ cdef object _converted(ArgumentBinder binder, Py_ssize_t index, object value):
     return value
 
 
-cdef void _make_float(ArgumentBinder binder, Py_ssize_t index, abi.TVMFFIAny* packed) noexcept:
+cdef inline void _make_float(
+    ArgumentBinder binder, Py_ssize_t index, abi.TVMFFIAny* packed
+) noexcept:
     """Same as `make_floats`, for one argument."""
     cdef int i
-    if binder is None or packed.type_index > abi.kTVMFFIBool:
+    if packed.type_index != abi.kTVMFFIInt and packed.type_index != abi.kTVMFFIBool:
         return
-    if packed.type_index == abi.kTVMFFINone:
+    if binder is None:
         return
     for i in range(binder.num_conversions):
         if binder.conversions[i].index == index and binder.conversions[i].kind == TO_FLOAT:
