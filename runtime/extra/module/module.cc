@@ -15,7 +15,8 @@
 namespace tvm {
 namespace ffi {
 
-struct ModuleObj::InternalUnsafe {
+// Hidden, because the class around it is exported.
+struct TVM_FFI_HIDDEN_ ModuleObj::InternalUnsafe {
   // Pushes the imports of the module on the stack, so that the first import is at the top.
   static void PushImports(const ModuleObj* module, std::vector<Module>* stack);
   // Returns true if `from` is `target` or imports `target` directly or indirectly.  The caller
