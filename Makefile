@@ -68,7 +68,7 @@ help:
 	@echo "make test-nogil   Python tests on a free-threaded Python; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
 	@echo "make test-nogil-tsan   tests with threads on a free-threaded Python under TSan; PYTHON_NOGIL_TSAN=..."
 	@echo "make test-platforms   C and C++ tests on other processors and systems, in emulators; PLATFORMS=..."
-	@echo "make test-aarch64   Python and Rust tests on Linux on AArch64, emulated; half an hour"
+	@echo "make test-aarch64   Python and Rust tests on Linux on AArch64, emulated; an hour"
 	@echo "make test-faults  fail each allocation and each system call of a session once; minutes"
 	@echo "make test-odr     find names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
