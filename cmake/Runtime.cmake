@@ -44,8 +44,8 @@ structural/(container_mutations|container_visits|structural_mutate|structural_vi
 set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
 # -Os for code that a call without observers does not execute: registration, loading, readers, reports.
 set(smallest ${TVM_FFI_RUNTIME_SOURCES})
-list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|checks/program|\
-dispatch/dispatch_program|content/access_path_repr|cuda/(image|module_format|signature)|\
+list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|checks/(failure|program)|\
+dispatch/(candidate_table|cpu_features|dispatch_program)|content/access_path_repr|cuda/(image|module_format|signature)|\
 globals/(json|module|registry)_functions|observe/(argument_text|contents|created_tensors|debug_reports|\
 fault_list|lent_views|ranges|stats|stream_capture)|reflection/(described|reflection)_types|\
 structural/visit_error_context)[.]cc$")
