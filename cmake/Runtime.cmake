@@ -42,10 +42,12 @@ list(FILTER smaller INCLUDE REGEX
   "runtime/extra/(checks|cuda|dispatch|globals|json|module|reflection)/|\
 structural/(container_mutations|container_visits|structural_mutate|structural_visit)[.]cc$")
 set_source_files_properties(${smaller} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
-# -Os for code that a call without observers does not execute: registration, loading, readers, reports.
+# -Os for code that calls without observers rarely execute: registration, loading, readers, reports,
+# new choices of a dispatch.
 set(smallest ${TVM_FFI_RUNTIME_SOURCES})
-list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|checks/(failure|program)|\
-dispatch/(candidate_table|cpu_features|dispatch_program)|content/access_path_repr|cuda/(image|module_format|signature)|\
+list(FILTER smallest INCLUDE REGEX "runtime/extra/(dynamic_loading|module/.*|\
+checks/(failure|program)|dispatch/(candidate_table|cpu_features|dispatch_program)|\
+content/access_path_repr|cuda/(image|module_format|signature)|\
 globals/(json|module|registry)_functions|observe/(argument_text|contents|created_tensors|debug_reports|\
 fault_list|lent_views|ranges|stats|stream_capture)|reflection/(described|reflection)_types|\
 structural/visit_error_context)[.]cc$")

@@ -74,7 +74,8 @@ void CandidateTable::PrepareRecent() {
   has_only_values_ = FindRecentArguments();
 }
 
-// Returns true if all parameters are values, and stores the arguments with those of the registers.
+// Returns true if all parameters are values.  Then recent_arguments_ has, for each of
+// recent_registers_, the index of the argument whose value the register receives.
 bool CandidateTable::FindRecentArguments() {
   const checks::CheckProgram& checks = program_.checks;
   bool has_tensors = std::any_of(checks.arguments.begin(), checks.arguments.end(),

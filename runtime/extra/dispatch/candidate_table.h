@@ -156,8 +156,8 @@ class CandidateTable {
   // has too few conditions, or if a condition depends on more than these registers.
   std::unique_ptr<Recent> recent_;
   std::array<uint32_t, Recent::kNumWords - 1> recent_registers_;
-  // True if there are recent choices, no tensors, and the arguments `recent_arguments_` have the
-  // values of the registers.
+  // True if there are recent choices and all parameters are values.  Then `recent_arguments_` has
+  // the indices of the arguments whose values the registers receive.
   bool has_only_values_ = false;
   std::array<uint32_t, Recent::kNumWords - 1> recent_arguments_;
   uint32_t first_device_tensor_ = 0;  // unused if the program has no device tensors
