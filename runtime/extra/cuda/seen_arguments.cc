@@ -37,13 +37,19 @@ SeenArguments::Difference SeenArguments::From(const TVMFFIAny* args, int32_t num
       return Difference::kOther;
     }
     addresses |= (AddressOfData(*tensor) ^ seen.data) | (tensor->byte_offset ^ seen.byte_offset);
-    const int64_t* end = extents + seen.ndim;
-    for (const int64_t* extent = tensor->shape; extents < end;) {
-      others |= static_cast<uint64_t>(*extents++ ^ *extent++);
-    }
-    end = extents + (has_strides ? seen.ndim : 0);
-    for (const int64_t* stride = tensor->strides; extents < end;) {
-      others |= static_cast<uint64_t>(*extents++ ^ *stride++);
+    const int32_t ndim = seen.ndim;
+    if (has_strides) {
+      const int64_t* strides = extents + ndim;
+      for (int32_t i = 0; i < ndim; ++i) {
+        others |= static_cast<uint64_t>((extents[i] ^ tensor->shape[i]) |
+                                        (strides[i] ^ tensor->strides[i]));
+      }
+      extents = strides + ndim;
+    } else {
+      for (int32_t i = 0; i < ndim; ++i) {
+        others |= static_cast<uint64_t>(extents[i] ^ tensor->shape[i]);
+      }
+      extents += ndim;
     }
   }
   if (others != 0) return Difference::kOther;
