@@ -93,10 +93,12 @@ SYSTEM_PURPOSES := build \
 	$(if $(call goals,test-platforms test-aarch64),platforms) \
 	$(if $(call goals,test-asan test-tsan test-python-asan test-sanitizers),sanitizers)
 
-# Make's default for CXX is g++, CMake's is c++.
+# Make's default for CXX is g++, CMake's is c++, and that of scikit-build-core is Python's.  ccache finds
+# objects of the same compiler only.
+COMPILERS := CC="$(CC)" CXX="$(if $(filter default,$(origin CXX)),c++,$(CXX))"
+
 system:
-	@PYTHON="$(PYTHON)" CC="$(CC)" CXX="$(if $(filter default,$(origin CXX)),c++,$(CXX))" \
-		tools/system_packages.sh $(SYSTEM_PURPOSES)
+	@PYTHON="$(PYTHON)" $(COMPILERS) tools/system_packages.sh $(SYSTEM_PURPOSES)
 
 venv: $(STAMPS)/package
 
@@ -114,7 +116,7 @@ $(STAMPS)/build $(STAMPS)/test $(STAMPS)/platforms $(STAMPS)/coverage $(STAMPS)/
 
 # Without isolation the build folder stays valid, so only changed files are compiled.
 $(STAMPS)/package: $(STAMPS)/build $(SOURCES)
-	$(PIP) install --no-build-isolation --no-deps \
+	$(COMPILERS) $(PIP) install --no-build-isolation --no-deps \
 		--config-settings=cmake.define.TVM_FFI_WARNINGS_AS_ERRORS=$(WERROR) .
 	touch $@
 
@@ -142,7 +144,7 @@ RESULTS = $(abspath $(BUILD))/results-$(1).xml
 
 # $(call run_ctest,FOLDER,BUILD TYPE,CMAKE OPTIONS): build and run the C and C++ tests.
 define run_ctest
-cmake -S . -B $(BUILD)/$(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTVM_FFI_BUILD_TESTS=ON $(3)
+$(COMPILERS) cmake -S . -B $(BUILD)/$(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTVM_FFI_BUILD_TESTS=ON $(3)
 cmake --build $(BUILD)/$(1)
 ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error --parallel $(JOBS) \
 	--output-junit $(call RESULTS,$(1))
@@ -227,7 +229,7 @@ test-nogil-tsan: | system
 		--tests "$(NOGIL_TSAN_TESTS)" -- $(PYTEST_ARGS)
 
 test-python-asan: | system
-	CC="$(CC)" $(PYTHON) $(call environment,python-asan) --python $(PYTHON) -- $(PYTEST_ARGS)
+	$(COMPILERS) $(PYTHON) $(call environment,python-asan) --python $(PYTHON) -- $(PYTEST_ARGS)
 
 test-platforms: $(STAMPS)/build $(STAMPS)/platforms
 	$(BIN)/python tools/platforms.py --build $(BUILD) --jobs $(JOBS) $(PLATFORMS)

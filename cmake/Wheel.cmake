@@ -4,9 +4,10 @@
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 message(STATUS "Compiling the runtime and eight extension modules: about two minutes on two processors")
 
-# Messages and backtraces contain names of source files.  CMake passes absolute names.
-add_compile_options(
-  -ffile-prefix-map=${PROJECT_BINARY_DIR}/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# Windows has no libraries of this compiler.
+if(MINGW)
+  add_link_options(-static)
+endif()
 
 # A run path of the build folder would leave its length in the library.
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)

@@ -220,13 +220,18 @@ def compile_wheel(
     return one(raw, "*.whl")
 
 
-def build(target: Target, source: Path, work: Path, setting: Setting) -> Path:
-    """Build and repair the wheel of a target; return it."""
-    # ccache may return what was compiled in another folder, or pass relative names of files, which
-    # no prefix map changes.
+def build(target: Target, source: Path, work: Path, setting: Setting, cache: Path | None) -> Path:
+    """Build and repair the wheel of a target; return it.
+
+    The wheels share the objects of the runtime in the folder `cache`; without it, all files are
+    compiled.
+    """
     env = {
-        "SOURCE_DATE_EPOCH": release_time(), "CCACHE_DISABLE": "1",
-        "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": "",
+        "SOURCE_DATE_EPOCH": release_time(), "CFLAGS": "", "CXXFLAGS": "", "LDFLAGS": "",
+        # Not the user's: with CCACHE_BASEDIR, compilers get relative names of files, which no
+        # prefix map changes.
+        "CCACHE_CONFIGPATH": os.devnull, "CCACHE_BASEDIR": "",
+        **({"CCACHE_DISABLE": "1"} if cache is None else {"CCACHE_DIR": str(cache)}),
     }  # fmt: skip
     python = Path(sys.executable)
     if target.python in INSTALLED:
@@ -341,7 +346,10 @@ def copy_sources(folder: Path) -> Path:
 
 
 def check_reproducible(target: Target, wheel: Path, work: Path, setting: Setting) -> None:
-    """Build a wheel again from another folder, as another user might; the bytes must be equal."""
+    """Build a wheel again from another folder, without objects of other builds.
+
+    The bytes must be equal for each user.
+    """
     other = work / "second/a longer name of the folder"
     changed = {
         "HOME": str(other), "LC_ALL": "C", "PYTHONHASHSEED": "7",
@@ -351,7 +359,7 @@ def check_reproducible(target: Target, wheel: Path, work: Path, setting: Setting
     os.environ.update(changed)
     os.umask(0o077)
     try:
-        again = build(target, copy_sources(other / "source"), other / "work", setting)
+        again = build(target, copy_sources(other / "source"), other / "work", setting, None)
     finally:
         for name, value in before.items():
             os.environ.pop(name)
@@ -403,7 +411,7 @@ def main() -> int:
         work = arguments.build.resolve() / str(target)
         print(f"{target}: ", flush=True)
         try:
-            wheel = build(target, ROOT, work, setting)
+            wheel = build(target, ROOT, work, setting, arguments.build.resolve() / "ccache")
             checks = check(wheel, target, work, setting)
             if str(target) == arguments.twice:
                 check_reproducible(target, wheel, work, setting)
