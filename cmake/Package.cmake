@@ -5,6 +5,7 @@ include(CMakePackageConfigHelpers)
 
 if(TVM_FFI_BUILD_WHEEL)
   set(TVM_FFI_LIBDIR lib)  # tvm_ffi.libinfo and the binding's run path expect this folder
+  set(CMAKE_INSTALL_BINDIR lib)  # of libraries on Windows
 else()
   set(TVM_FFI_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -28,7 +29,8 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include)
 install(TARGETS tvm_ffi_header tvm_ffi_shared ${TVM_FFI_ARCHIVE} EXPORT tvm_ffi_targets
   LIBRARY DESTINATION ${TVM_FFI_LIBDIR}
-  ARCHIVE DESTINATION ${TVM_FFI_LIBDIR})
+  ARCHIVE DESTINATION ${TVM_FFI_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
   set(TVM_FFI_CXX_LIBRARY c++)

@@ -13,6 +13,10 @@ set(TVM_FFI_RPATH_ORIGIN $ORIGIN)
 if(WIN32)
   list(APPEND platform windows_files windows_addresses windows_loading windows_threads
     windows_text pe_check file_reader charconv_numbers unprotected_memory)
+  # The names of Microsoft's linker, tvm_ffi.dll and tvm_ffi.lib; MinGW's begin with "lib".
+  set(CMAKE_SHARED_LIBRARY_PREFIX "")
+  set(CMAKE_IMPORT_LIBRARY_PREFIX "")
+  set(CMAKE_IMPORT_LIBRARY_SUFFIX .lib)
 elseif(APPLE)
   list(APPEND platform posix_memory posix_files posix_mapping posix_addresses posix_loading
     itanium_stack darwin_threads macho_check macho_image macho_loading file_reader

@@ -26,3 +26,5 @@ from .main_interpreter import refuse_other_interpreters
 refuse_other_interpreters()
 refuse_files_of_the_incumbent(_os.path.dirname(_os.path.dirname(__file__)))  # noqa: PTH120
 refuse_binaries_of_another_python(_os.path.join(_os.path.dirname(__file__), "object"))  # noqa: PTH118, PTH120
+if hasattr(_os, "add_dll_directory"):  # Windows, whose modules have no run path
+    _os.add_dll_directory(_os.path.join(_os.path.dirname(_os.path.dirname(__file__)), "lib"))  # noqa: PTH118, PTH120

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels that use native threads, and kernels that run for some time. */
-#define _GNU_SOURCE /* pthread_timedjoin_np */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kernel.h"
@@ -87,28 +85,42 @@ typedef struct Waiting {
 
 static int64_t num_stuck;
 
-static void* CallAndDrop(void* function) {
+/* A function that a thread calls, and whether the call has ended. */
+typedef struct AwaitedCall {
+  TVMFFIObjectHandle function; /* owned */
+  int has_ended;
+} AwaitedCall;
+
+static void* CallAndDrop(void* call) {
   TVMFFIAny result = None();
-  TVMFFIFunctionCall(function, NULL, 0, &result);
+  TVMFFIFunctionCall(((AwaitedCall*)call)->function, NULL, 0, &result);
   Release(&result);
-  TVMFFIObjectDecRef(function);
+  TVMFFIObjectDecRef(((AwaitedCall*)call)->function);
+  __atomic_store_n(&((AwaitedCall*)call)->has_ended, 1, __ATOMIC_RELEASE);
   return NULL;
+}
+
+/* Return 1 if the function returned within the time limit; a call that did not is never freed. */
+static int CallOnThread(TVMFFIObjectHandle function, int64_t patience_ms) {
+  pthread_t thread;
+  AwaitedCall* call = (AwaitedCall*)calloc(1, sizeof(AwaitedCall));
+  if (call == NULL) return 0;
+  call->function = function;
+  if (pthread_create(&thread, NULL, &CallAndDrop, call) != 0) return 0;
+  for (; !__atomic_load_n(&call->has_ended, __ATOMIC_ACQUIRE); --patience_ms) {
+    if (patience_ms == 0) return 0;
+    usleep(1000);
+  }
+  pthread_join(thread, NULL);
+  free(call);
+  return 1;
 }
 
 static void EndWaiting(void* self, int flags) {
   Waiting* waiting = (Waiting*)self;
-  if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) {
-    pthread_t thread;
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += waiting->patience_ms / 1000;
-    end.tv_nsec += waiting->patience_ms % 1000 * 1000000;
-    end.tv_sec += end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
-    if (pthread_create(&thread, NULL, &CallAndDrop, waiting->function) != 0 ||
-        pthread_timedjoin_np(thread, NULL, &end) != 0) {
-      ++num_stuck;
-    }
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) &&
+      !CallOnThread(waiting->function, waiting->patience_ms)) {
+    ++num_stuck;
   }
   if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) free(waiting);
 }

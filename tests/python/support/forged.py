@@ -14,7 +14,7 @@ CPU = (1, 0)
 FLOAT32 = (2, 32, 1)
 
 # ctypes.pythonapi is shared by all modules: JAX declares other argument types for PyCapsule_New.
-_python = ctypes.PyDLL(None)
+_python = ctypes.PyDLL("python", handle=ctypes.pythonapi._handle)
 _new_capsule = _python.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)

@@ -32,9 +32,11 @@ cdef extern from * nogil:
     """
     #include <pthread.h>
     #include <stdint.h>
-    #include <sys/syscall.h>
     #include <tvm/ffi/c_api.h>
     #include <unistd.h>
+    #if __has_include(<sys/syscall.h>)
+    #include <sys/syscall.h>
+    #endif
 
     /* Time limit for closing the gate: a destructor takes microseconds, but a callback may never
      * return. */
@@ -116,7 +118,7 @@ cdef extern from * nogil:
     static void tvm_ffi_block_forever(void* ignored) {
       (void)ignored;
       if (!tvm_ffi_is_finalizing()) return; /* something other than Python ended the thread */
-      for (;;) pause();
+      for (;;) sleep(3600);
     }
 
     static void tvm_ffi_release(void* object) {
@@ -282,7 +284,8 @@ def _register_exit_handler():
     global _has_fork_handler
     if not _has_fork_handler:
         _has_fork_handler = True
-        os.register_at_fork(after_in_child=_own_gate_of_child_process)
+        if hasattr(os, "register_at_fork"):  # not on systems without fork
+            os.register_at_fork(after_in_child=_own_gate_of_child_process)
     atexit.register(_ExitHandler())
 
 

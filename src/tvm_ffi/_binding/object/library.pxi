@@ -6,14 +6,54 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 
-cdef extern from "dlfcn.h":
-    ctypedef struct Dl_info:
-        const char* dli_fname
-    int dladdr(const void* address, Dl_info* info)
-    void* dlopen(const char* filename, int flags)
-    char* dlerror()
-    enum:
-        RTLD_NOW, RTLD_GLOBAL, RTLD_NOLOAD
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    #define WIN32_LEAN_AND_MEAN
+    #include <windows.h>
+
+    /* Return the path of libtvm_ffi, or NULL with an exception.  The library is found by its name:
+     * the address of an imported function may be that of a jump in the importing library. */
+    static PyObject* tvm_ffi_find_library_path(const void* function) {
+      wchar_t path[32768];
+      HMODULE library = GetModuleHandleW(L"tvm_ffi.dll");
+      DWORD size = library == NULL ? 0 : GetModuleFileNameW(library, path, 32768);
+      (void)function;
+      if (size == 0) {
+        PyErr_SetString(PyExc_ImportError, "cannot find the path of the library tvm_ffi.dll");
+        return NULL;
+      }
+      return PyUnicode_FromWideChar(path, (Py_ssize_t)size);
+    }
+
+    /* A library names those from which it imports, so no symbol has a scope. */
+    static const char* tvm_ffi_make_symbols_global(const char* path) {
+      (void)path;
+      return NULL;
+    }
+    #else
+    #include <dlfcn.h>
+
+    static PyObject* tvm_ffi_find_library_path(const void* function) {
+      Dl_info info;
+      if (dladdr(function, &info) == 0 || info.dli_fname == NULL) {
+        PyErr_SetString(PyExc_ImportError,
+            "cannot find the path of the library libtvm_ffi, because dladdr failed");
+        return NULL;
+      }
+      return PyUnicode_DecodeUTF8(
+          info.dli_fname, (Py_ssize_t)strlen(info.dli_fname), "surrogateescape");
+    }
+
+    /* Return the reason of a failure, or NULL.  The library is loaded already, so `dlopen` with
+     * RTLD_GLOBAL only extends the scope of its symbols. */
+    static const char* tvm_ffi_make_symbols_global(const char* path) {
+      return dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) == NULL ? dlerror() : NULL;
+    }
+    #endif
+    """
+    str _find_library_path "tvm_ffi_find_library_path"(const void* function)
+    const char* _make_global "tvm_ffi_make_symbols_global"(const char* path)
 
 cdef extern from *:
     """
@@ -50,14 +90,6 @@ cdef extern from *:
     void* _end_section "tvm_ffi_end_section"
 
 
-def _find_library_path() -> str:
-    """Return the path of the libtvm_ffi that this binding is linked to."""
-    cdef Dl_info info
-    if dladdr(<const void*>abi.TVMFFIGetVersion, &info) == 0 or info.dli_fname == NULL:
-        raise ImportError("cannot find the path of the library libtvm_ffi, because dladdr failed")
-    return info.dli_fname.decode("utf-8", "surrogateescape")
-
-
 def _refuse_another_implementation() -> None:
     """Raise ImportError if another implementation of the runtime provides the C ABI symbols.
 
@@ -79,12 +111,12 @@ def _refuse_another_implementation() -> None:
 def _make_symbols_global() -> None:
     """Make the runtime's symbols visible to libraries that are not linked to libtvm_ffi.
 
-    Most libraries of generated code are not linked to libtvm_ffi.  The runtime is loaded already,
-    so `dlopen` with RTLD_GLOBAL only extends the scope of its symbols.
+    Most libraries of generated code are not linked to libtvm_ffi.
     """
     cdef bytes name = library_path.encode("utf-8", "surrogateescape")
-    if dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) == NULL:
-        raise ImportError(f"cannot make the symbols of {library_path} global: {dlerror().decode()}")
+    cdef const char* reason = _make_global(name)
+    if reason != NULL:
+        raise ImportError(f"cannot make the symbols of {library_path} global: {reason.decode()}")
 
 
 def _register_interpreter_hooks() -> None:
@@ -101,7 +133,8 @@ def _register_interpreter_hooks() -> None:
         check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_End", <void*>_end_section))
 
 
-library_path = _find_library_path()
+# The path of the libtvm_ffi that this binding is linked to.
+library_path = _find_library_path(<const void*>abi.TVMFFIGetVersion)
 _refuse_another_implementation()
 _make_symbols_global()
 _register_interpreter_hooks()

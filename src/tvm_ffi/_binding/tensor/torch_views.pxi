@@ -18,11 +18,24 @@ from cpython.ref cimport PyObject
 from cpython.type cimport PyType_IsSubtype
 from libc.stdint cimport uintptr_t
 
-cdef extern from "dlfcn.h":
-    void* dlopen(const char* filename, int flags)
-    void* dlsym(void* library, const char* name)
-    enum:
-        RTLD_LAZY, RTLD_NOLOAD
+cdef extern from *:
+    """
+    /* Return the address of a function of torch's library, if the library is loaded, or NULL. */
+    #ifdef _WIN32
+    static void* tvm_ffi_find_torch_function(const char* name) {
+      (void)name; /* another compiler and other names */
+      return NULL;
+    }
+    #else
+    #include <dlfcn.h>
+
+    static void* tvm_ffi_find_torch_function(const char* name) {
+      void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+      return library == NULL ? NULL : dlsym(library, name);
+    }
+    #endif
+    """
+    void* _find_torch_function "tvm_ffi_find_torch_function"(const char* name)
 
 
 cdef uintptr_t _impl_address(object tensor) except? 0:
@@ -56,13 +69,11 @@ cdef size_t _tensor_offset(object tensor) except? 0:
 
 
 cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1:
-    # The library is loaded already if `tensor` is a torch tensor; RTLD_NOLOAD prevents loading it.
-    cdef void* library = dlopen(b"libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD)
-    if library == NULL:
+    views.is_neg = <bint (*)(const void*) noexcept>_find_torch_function(
+        b"_ZN2at6native6is_negERKNS_6TensorE")
+    views.is_conj = <bint (*)(const void*) noexcept>_find_torch_function(
+        b"_ZN2at6native7is_conjERKNS_6TensorE")
+    if views.is_neg == NULL or views.is_conj == NULL:
         return False
-    views.is_neg = <bint (*)(const void*) noexcept>dlsym(
-        library, b"_ZN2at6native6is_negERKNS_6TensorE")
-    views.is_conj = <bint (*)(const void*) noexcept>dlsym(
-        library, b"_ZN2at6native7is_conjERKNS_6TensorE")
     views.tensor_offset = _tensor_offset(tensor)
-    return views.is_neg != NULL and views.is_conj != NULL and views.tensor_offset != 0
+    return views.tensor_offset != 0
