@@ -43,7 +43,7 @@ RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python test-slow quick slowest test-sanitizers test-asan \
-	test-tsan test-python-asan test-aarch64 test-platforms test-nogil test-nogil-tsan test-odr \
+	test-tsan test-python-asan test-aarch64 test-windows test-platforms test-nogil test-nogil-tsan test-odr \
 	test-faults test-flashinfer test-clients test-systems test-frameworks test-device test-conformance fuzz wheel \
 	wheels release docs bench format lint clean
 
@@ -69,6 +69,7 @@ help:
 	@echo "make test-nogil-tsan   tests with threads on a free-threaded Python under TSan; PYTHON_NOGIL_TSAN=..."
 	@echo "make test-platforms   C and C++ tests on other processors and systems, in emulators; PLATFORMS=..."
 	@echo "make test-aarch64   Python and Rust tests on Linux on AArch64, emulated; an hour"
+	@echo "make test-windows   Python tests on Windows on x86-64, in wine; 20 minutes"
 	@echo "make test-faults  fail each allocation and each system call of a session once; minutes"
 	@echo "make test-odr     find names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
@@ -90,7 +91,7 @@ goals = $(filter $(1),$(MAKECMDGOALS))
 SYSTEM_PURPOSES := build \
 	$(if $(call goals,test test-c test-asan test-tsan test-sanitizers),c-tests) \
 	$(if $(call goals,test test-python),python-tests) \
-	$(if $(call goals,test-platforms test-aarch64),platforms) \
+	$(if $(call goals,test-platforms test-aarch64 test-windows),platforms) \
 	$(if $(call goals,test-asan test-tsan test-python-asan test-sanitizers),sanitizers)
 
 # Make's default for CXX is g++, CMake's is c++, and that of scikit-build-core is Python's.  ccache finds
@@ -234,8 +235,8 @@ test-python-asan: | system
 test-platforms: $(STAMPS)/build $(STAMPS)/platforms
 	$(BIN)/python tools/platforms.py --build $(BUILD) --jobs $(JOBS) $(PLATFORMS)
 
-test-aarch64: $(STAMPS)/build
-	$(BIN)/python $(call environment,aarch64) -- $(PYTEST_ARGS)
+test-aarch64 test-windows: test-%: $(STAMPS)/build
+	$(BIN)/python $(call environment,$*) -- $(PYTEST_ARGS)
 
 test-flashinfer: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python $(call environment,flashinfer) -- $(PYTEST_ARGS)

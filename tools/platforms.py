@@ -39,7 +39,18 @@ class Platform:
     runs: bool = True  # False: the targets are only compiled and linked
     variables: tuple[tuple[str, str], ...] = ()  # for the compiler and the emulator
     exports: str = ""  # Mach-O library whose exported names are compared with the list
+    failures: tuple[str, ...] = ()  # tests that fail for a reason of KNOWN_FAILURES
 
+
+# Tests that fail on some platforms, with the reason.  Elsewhere they must pass.
+KNOWN_FAILURES = {
+    "recursive_hash": "hashes of another C++ library",
+    "structural_hash": "hashes of another C++ library",
+    "structural_key": "hashes of another C++ library, or hooks in an unknown calling convention",
+    "structural_memory": "requests in a library with its own `operator new` are not counted",
+    "structural_mutator": "a class with containers of another C++ library has another size",
+    "key_hooks": "hooks in an unknown calling convention",
+}
 
 PLATFORMS = {
     "aarch64-linux-gnu": Platform(
@@ -53,13 +64,25 @@ PLATFORMS = {
         "qemu-arm-static",
         variables=(("QEMU_LD_PREFIX", "/usr/arm-linux-gnueabihf"),),
     ),
-    "x86_64-linux-musl": Platform(PORTABLE),
-    "x86_64-windows-gnu": Platform((*LIBRARIES, *PORTABLE), "wine"),
+    "x86_64-linux-musl": Platform(
+        PORTABLE,
+        failures=(
+            "recursive_hash",
+            "structural_hash",
+            "structural_key",
+            "structural_memory",
+            "structural_mutator",
+        ),
+    ),
+    "x86_64-windows-gnu": Platform(
+        (*LIBRARIES, *PORTABLE), "wine", failures=("structural_key", "structural_memory")
+    ),
     "aarch64-macos": Platform((*LIBRARIES, *PORTABLE), runs=False, exports="lib/libtvm_ffi.dylib"),
     "wasm32-emscripten": Platform(
         ("tvm_ffi_minimal", *C_TESTS, "cpp_container", "cpp_serialization"),
         "node",
         variables=(("NODE_PATH", "/usr/share/nodejs"),),  # Debian's folder; not every node knows it
+        failures=("key_hooks",),
     ),
 }
 
@@ -130,14 +153,20 @@ def _run_platform(name: str, folder: Path, doctest: Path, jobs: str) -> tuple[st
         "ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel",
         jobs, "--output-junit", results, *selected,
     )  # fmt: skip
-    return ("yes", *_summary(results))
+    return ("yes", *_summary(results, platform.failures))
 
 
-def _summary(results: Path) -> tuple[str, bool]:
+def _summary(results: Path, known: tuple[str, ...]) -> tuple[str, bool]:
+    """Return the result of the tests as text, and whether just the known ones failed."""
     cases = ElementTree.parse(results).getroot().findall("testcase")
     failed = [case.get("name", "") for case in cases if case.get("status") != "run"]
     text = f"{len(cases) - len(failed)} of {len(cases)} tests pass"
-    return text + "".join(f", {name} fails" for name in failed), not failed
+    names = {name.rpartition(".")[2] for name in failed}
+    for name in sorted(names):
+        text += f", {name} fails ({KNOWN_FAILURES[name] if name in known else 'unexpected'})"
+    for name in sorted(set(known) - names):
+        text += f", {name} passes (unexpected)"
+    return text, names == set(known)
 
 
 # Names of the list that Clang keeps private on macOS: virtual table and type descriptions of a

@@ -17,7 +17,6 @@ __all__ = [
     "LIBRARY_PREFIX",
     "LIBRARY_SUFFIXES",
     "LOADER_VARIABLES",
-    "LOCK_HELD_ERRORS",
     "SYSTEM",
     "boot_identity",
     "current_umask",
@@ -76,31 +75,33 @@ def processor() -> str:
 # ---- Locks of files ------------------------------------------------------------------------------
 
 if sys.platform == "win32":
+    import errno
     import msvcrt
 
     def lock_file(file: int) -> None:
-        """Lock an open file; raise one of LOCK_HELD_ERRORS if another process holds the lock."""
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        """Lock an open file; raise BlockingIOError if another process holds the lock."""
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, 0):  # wine sets no number
+                raise
+            raise BlockingIOError(errno.EAGAIN, "another process holds the lock") from error
 
     def unlock_file(file: int) -> None:
         """Release the lock of `lock_file`."""
         os.lseek(file, 0, os.SEEK_SET)  # Windows locks a range of bytes at the current position
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    LOCK_HELD_ERRORS: tuple[type[OSError], ...] = (PermissionError,)
-
 else:
     import fcntl
 
     def lock_file(file: int) -> None:
-        """Lock an open file; raise one of LOCK_HELD_ERRORS if another process holds the lock."""
+        """Lock an open file; raise BlockingIOError if another process holds the lock."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def unlock_file(file: int) -> None:
         """Release the lock of `lock_file`."""
         fcntl.flock(file, fcntl.LOCK_UN)
-
-    LOCK_HELD_ERRORS = (BlockingIOError,)
 
 
 # ---- Processes, from /proc of Linux --------------------------------------------------------------

@@ -404,7 +404,7 @@ _resident_libraries: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 def _status_of(file: str) -> os.stat_result | None:
     """Return ``os.stat(file)``; None for a name without a slash or a missing file."""
-    if os.sep not in file:
+    if not _has_folder(file):
         return None
     try:
         return os.stat(file)  # noqa: PTH116  (importing pathlib is slow)
@@ -550,11 +550,11 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
             f"load_module: expected the path as str or os.PathLike[str], got {path!r}; convert "
             "bytes by os.fsdecode"
         )
-    if not isinstance(path, str) and os.sep not in file:
+    if not isinstance(path, str) and not _has_folder(file):
         file = os.path.join(os.curdir, file)  # noqa: PTH118  (Path removes the "./" again)
     # Keep a name without a slash unchanged, because the dynamic loader searches for the file on
     # each call.
-    resolved = _absolute(file) if os.sep in file else file
+    resolved = _absolute(file) if _has_folder(file) else file
     # Read the status before loading.  If the file is replaced during loading, the status differs
     # and the next call loads the file again.
     status = _status_of(file)
@@ -566,6 +566,11 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     if status is not None and keep_module_alive:
         _resident_libraries[resolved] = NativeReference(module), status
     return module
+
+
+def _has_folder(file: str) -> bool:
+    """Return True if the dynamic loader takes the name for a path: it does not search for it."""
+    return "/" in file or os.sep in file  # Windows accepts both
 
 
 def _absolute(file: str) -> str:
@@ -594,7 +599,7 @@ def _load_file(
             raise
         raise LibraryNotFoundError(errno.ENOENT, _why_missing(file), file) from None
     _record_load(module, load_module, resolved, status)
-    if os.sep in file:
+    if _has_folder(file):
         _read_side_file(module, resolved)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
@@ -609,7 +614,7 @@ class LibraryNotFoundError(FileNotFoundError, RuntimeError):
 
 
 def _why_missing(file: str) -> str:
-    if os.sep in file:
+    if _has_folder(file):
         return os.strerror(errno.ENOENT)
     reason = "the dynamic loader does not find the library"
     if os.path.isfile(file):  # noqa: PTH113  (importing pathlib is slow)

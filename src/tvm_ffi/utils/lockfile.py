@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from .._internal.platform import LOCK_HELD_ERRORS, lock_file, unlock_file
+from .._internal.platform import lock_file, unlock_file
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -90,7 +90,7 @@ class FileLock:
             if error is None:
                 return True
             if timeout is None:
-                if not isinstance(error, LOCK_HELD_ERRORS):
+                if not isinstance(error, BlockingIOError):
                     raise error
                 time.sleep(poll_interval)
                 continue
