@@ -147,7 +147,8 @@ def debian_root(roots: Path, python: str, machine: str) -> Path:
         run("mmdebstrap", "--variant=extract", f"--arch={debian}",
             "--aptopt=Acquire::Check-Valid-Until \"false\"",  # for clocks that are not right
             f"--include=libpython{python}-dev,python{python},libstdc++6",
-            suite, partial)  # fmt: skip
+            # Without security updates, whose index names files that are gone when support ends.
+            suite, partial, f"deb http://deb.debian.org/debian {suite} main")  # fmt: skip
         partial.rename(root)
     return root
 
