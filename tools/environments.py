@@ -326,7 +326,3 @@ def _require_python(python: str, test: str, message: str, **variables: str) -> N
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    main()
