@@ -35,7 +35,8 @@ class FileBytes:
         start, end, _ = key.indices(self._size)
         pieces = []
         while start < end:
-            piece = os.pread(self._file.fileno(), end - start, start)
+            self._file.seek(start)
+            piece = self._file.read(end - start)
             if not piece:
                 problem = f"became shorter than {end} bytes while it was read"
                 raise OSError(errno.EIO, problem, os.fspath(self._file.name))
