@@ -199,8 +199,9 @@ def installed_python(target: Target, setting: Setting, work: Path) -> Path:
     python = work / "environment/bin/python"
     if not python.exists():
         run(interpreter, "-m", "venv", work / "environment")
-        run(sys.executable, "-m", "pip", "--python", python, "install", "--group",
-            f"{ROOT / 'pyproject.toml'}:build")  # fmt: skip
+        # Not compiled: the last NumPy without a wheel for this CPython takes ten minutes.
+        run(sys.executable, "-m", "pip", "--python", python, "install", "--only-binary=:all:",
+            "--group", f"{ROOT / 'pyproject.toml'}:build")  # fmt: skip
     return python
 
 
