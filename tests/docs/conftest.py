@@ -27,7 +27,7 @@ def _build(folder: Path) -> None:
         [*command, str(ROOT / "docs"), str(folder)],
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
         check=False,
     )
     assert (built.returncode, built.stderr) == (0, "")
