@@ -264,6 +264,7 @@ def windows(arguments: argparse.Namespace) -> None:
         *piped, "wine", root / "python.exe", "-m", "pytest",
         *options, *junit_option(arguments, "windows"), *left_out, *tests,
         PYTHONPATH=f"Z:{site}", WINEPREFIX=str(folder / "prefix"), WINEDEBUG="-all",
+        WINEDLLOVERRIDES="winedbg.exe=d",  # hides the status of programs that crash
         TVM_FFI_TESTS_KERNELS=f"Z:{kernels}",
     )  # fmt: skip
 
